@@ -38,7 +38,7 @@ from gymposium.plugins.specs import (
 
 PROJECT = "gymposium"
 API_VERSION = 1
-"""Version of the plugin API. A plugin may set `GYMPOSIUM_API = 1`, and is rejected for another number."""
+"""Version of the plugin API. A plugin may set `GYMPOSIUM_API = 1`. It is rejected if the number differs."""
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
@@ -76,7 +76,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
 def gymposium_rewards() -> Iterable[RewardSpec]:
     """Offer rewards, each by the form of its name.
 
-    A reward is a function from a group of trajectories to one reward each.
+    A reward is a function that maps a group of trajectories to one reward each.
 
     Example: `yield RewardSpec(name="brief", form="brief", pattern="brief", summary="Wins, the shorter the better.",
     entry_point="nim.rewards:Brief")`
@@ -148,7 +148,7 @@ def gymposium_backends() -> Iterable[BackendSpec]:
 
 @hookspec
 def gymposium_executors() -> Iterable[ExecutorSpec]:
-    """Offer executors, which play runs' matches, each by its name for `--executor`.
+    """Offer executors, which play a run's matches, each by its name for `--executor`.
 
     Example: `yield ExecutorSpec(name="slurm", summary="Jobs of a Slurm cluster.", entry_point="my_package.slurm:make")`
     """
@@ -178,4 +178,4 @@ HOOKS: dict[str, type[Spec]] = {
     "gymposium_executors": ExecutorSpec,
     "gymposium_commands": CommandSpec,
 }
-"""Every hook and the spec class that it yields."""
+"""All hooks, each with the spec class that it yields."""

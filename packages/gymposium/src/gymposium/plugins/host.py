@@ -1,14 +1,14 @@
-"""The plugin host. It finds plugins, keeps all or none of each plugin's specs, and lists broken plugins.
+"""The plugin host. It finds plugins, registers all or none of each plugin's specs, and lists broken plugins.
 
 Pluggy checks the hooks. The host loads the plugins itself, because pluggy's loader stops at the first failing plugin.
-Switches are environment variables, so that they act before anything is imported and reach worker processes:
+Switches are environment variables, so they take effect before any import and reach worker processes:
 
 - `GYMPOSIUM_PLUGINS=a,b`           load only these (entry-point or distribution names; empty: none)
 - `GYMPOSIUM_DISABLE_PLUGINS=a,b`   load all but these
 - `GYMPOSIUM_PLUGINS_STRICT=1`      a broken plugin is an error, for CI
 
 The user's file (`gymposium.util.user_file`) lists one-file plugins to load in addition to the installed ones. Child
-processes also load those of `--plugin FILE` (`gymposium.util.child_process`), whatever the switches say.
+processes also load files from `--plugin FILE` (`gymposium.util.child_process`), regardless of the switches.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ ONLY = "GYMPOSIUM_PLUGINS"
 WITHOUT = "GYMPOSIUM_DISABLE_PLUGINS"
 STRICT = "GYMPOSIUM_PLUGINS_STRICT"
 BUILTIN = "gymposium.plugins.builtin"
-"""Module of gymposium's own plugin. The host imports it by name, because it depends on everything it offers."""
+"""Module of the built-in plugin. The host imports it by name, because the module depends on everything it offers."""
 
 
 class PluginWarning(UserWarning):
-    """A broken and skipped plugin, or a switch for a plugin that is not installed."""
+    """Warning about a broken plugin, which is skipped, or about a switch for a plugin that is not installed."""
 
 
 class Host:
@@ -72,7 +72,7 @@ class Host:
         self.strict = os.environ.get(STRICT, "") not in ("", "0") if strict is None else strict
         self.plugins: list[Plugin] = []
         self.complaints: list[str] = []
-        """Warnings about the switches and about plugins that killed an earlier process.
+        """Warnings about the switches, and about plugins that crashed an earlier process.
 
         A broken plugin's error is in `Plugin.error`."""
         self._specs: dict[type[Spec], dict[str, Any]] = {kind: {} for kind in HOOKS.values()}
@@ -89,7 +89,7 @@ class Host:
         self.executors: dict[str, ExecutorSpec] = self._specs[ExecutorSpec]
         self.commands: dict[str, CommandSpec] = self._specs[CommandSpec]
         self._claims: dict[_Claim, str] = {}
-        """Owner of each name and environment id."""
+        """Plugin that owns each name and environment id."""
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(hookspecs)
         self._add(Plugin("builtin", BUILTIN, PROJECT), partial(importlib.import_module, BUILTIN))
@@ -97,7 +97,7 @@ class Host:
             self.load_all()
 
     def load_all(self) -> None:
-        """Load the installed plugins, those in the user's file, and inherited ones."""
+        """Load the installed plugins, those in the user's file, and those inherited from the parent process."""
         for offer in list_offers():
             self._add(_load_plugin(offer), partial(_import_enabled_offer, offer))
         for path in (Path(realpath(path)) for path in load_user_file().plugins):
@@ -110,9 +110,8 @@ class Host:
     def load_file(self, path: str | Path) -> Plugin:
         """Load a one-file plugin, as with `--plugin my_game.py`.
 
-        The file's folder is not searched for other modules. Entry points name the file's stem as their module. A file
-        that is already loaded is not loaded again. If this is the process's host, its child processes also load the
-        file.
+        The file's folder is not searched for other modules. Entry points use the file's stem as the module name. A file
+        that is already loaded is not loaded again. If this is the process's host, child processes load the file too.
 
         Raises `PluginError` and keeps nothing if the file is broken."""
         path = Path(realpath(path))
@@ -155,8 +154,9 @@ class Host:
         return self.make(self.game(name), params)
 
     def make(self, spec: GameSpec, params: Mapping[str, Any]) -> Any:
-        """Make the `Game` for this spec and parameters, in disguise if requested. Raises the same errors as
-        `make_game`."""
+        """Make the `Game` for this spec and parameters, disguised if requested.
+
+        Raises the same errors as `make_game`."""
         checked = spec.check_params(params)
         seed = checked.pop(DISGUISE.name, 0) if spec.name in self.disguises else 0
         game = self.implementation(spec)(spec, checked)
@@ -215,7 +215,7 @@ class Host:
                 self.complaints.append(complaint)
 
     def _add(self, plugin: Plugin, load: Callable[[], Any]) -> None:
-        """Register a plugin completely, or store the reason and keep nothing of it."""
+        """Register all of a plugin's specs, or none of them if it is broken. Then store the reason."""
         error = run_contained(lambda: self._load(plugin, load), guard_stdout=plugin.distribution != PROJECT)
         if isinstance(error, _PluginSwitchedOff):
             plugin.status = "disabled"
@@ -259,7 +259,7 @@ class Host:
             self._change_game(disguise.name, disguise.apply, plugin)
 
     def _change_game(self, name: str, change: Callable[[GameSpec], GameSpec], loading: Plugin | None = None) -> None:
-        """Change a game's spec, if there is one. `loading` is the plugin being loaded."""
+        """Replace a game's spec, if the game exists. `loading` is the plugin being loaded."""
         spec = self.games.get(name)
         if spec is None:
             return
@@ -268,7 +268,7 @@ class Host:
             plugin.specs = [new if one is spec else one for one in plugin.specs]
 
     def _collect(self, module: Any, owner: str) -> tuple[list[Spec], dict[_Claim, str]]:
-        """Return a plugin's checked specs and the names that they claim. Nothing is registered yet."""
+        """Return a plugin's checked specs and the names they claim, without registering anything."""
         specs: list[Spec] = []
         claims: dict[_Claim, str] = {}
         hooks = list(self._list_hooks(module))
@@ -308,7 +308,8 @@ _Claim = tuple[type[Spec] | None, str]
 
 
 def _list_claims(spec: Spec) -> Iterator[tuple[_Claim, str]]:
-    """Yield a spec's exclusive claims, each with a description: its name among specs of its kind, and a game's id."""
+    """Yield a spec's exclusive claims, each with a description: the name among specs of its kind and, for a game, the
+    environment id."""
     yield (type(spec), spec.name), repr(spec.name)
     if isinstance(spec, GameSpec):
         yield (None, spec.env_id), f"{spec.name!r} with the id {spec.env_id}"
@@ -326,7 +327,7 @@ class _PluginSwitchedOff(Exception):
 
 
 def is_switched_off(names: Set[str]) -> bool:
-    """Return whether the switches exclude the plugin with these names."""
+    """Return whether the switches exclude the plugin, which has all these names."""
     only, without = _read_names(ONLY), _read_names(WITHOUT) or []
     chosen = only is None or not names.isdisjoint(map(normalize_name, only))
     return not chosen or not names.isdisjoint(map(normalize_name, without))
@@ -361,7 +362,7 @@ def _read_names(variable: str) -> list[str] | None:
 def _format_error(error: BaseException) -> str:
     """Return the error on one line, with its type unless it is a `GymposiumError`.
 
-    The text comes from a plugin, so producing it may fail too."""
+    The error comes from a plugin, so formatting it may fail too."""
     texts: list[str] = []
     failed = run_contained(lambda: texts.append(str(error)), guard_stdout=False)
     text = f"(its text could not be made: {type(failed).__name__})" if failed else " ".join(texts[0].split())
@@ -378,7 +379,7 @@ def _import_chosen_file(path: Path) -> ModuleType:
 
 
 def _import_inherited_file(path: Path) -> ModuleType:
-    """Import a plugin from the parent process, or reuse one imported by this process's earlier host."""
+    """Import a plugin inherited from the parent process, or reuse the one that this process's earlier host imported."""
     module = sys.modules.get(path.stem)
     return module if module is not None and getattr(module, "__file__", None) == str(path) else _import_file(path)
 
@@ -414,17 +415,17 @@ def _is_installed_elsewhere(name: str, path: Path) -> bool:
 
 
 _MOST_SOURCE_BYTES = 10_000_000
-"""Largest file that is imported. Python reads a whole file before it finds that it is no source text."""
+"""Maximum size of an imported plugin file. Python reads a whole file before it notices that it is not source code."""
 _loading: list[Host] = []
-"""This process's host while it loads plugins."""
+"""This process's host while it is loading plugins."""
 
 
 @cache
 def host() -> Host:
-    """Return this process's host, made on first use.
+    """Return this process's host, which is created on first use.
 
-    A plugin may call this during its import, as `make_player` does. It then gets the host with the plugins loaded so
-    far."""
+    A plugin may call this during its import, for example through `make_player`. It then gets the host with the plugins
+    loaded so far."""
     if _loading:
         return _loading[0]
     made = Host(autoload=False)
@@ -445,12 +446,12 @@ def is_loaded() -> bool:
 
 
 def remake_host() -> Host:
-    """Remake this process's host with the current switches."""
+    """Recreate this process's host with the current switches."""
     host.cache_clear()
     return host()
 
 
 def disable_plugins() -> Host:
-    """Remake this process's host with only the built-in plugin. Worker processes do the same."""
+    """Recreate this process's host with only the built-in plugin. Worker processes do the same."""
     os.environ[ONLY] = ""
     return remake_host()

@@ -28,7 +28,7 @@ def parse_name(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _split_items(text: str, params: str) -> list[str]:
-    """Split at commas outside inner parentheses: `game=nim(a=1,b=2)` is one part."""
+    """Split at commas that are outside parentheses: `game=nim(a=1,b=2)` is one part."""
     items, depth = [""], 0
     for character in params:
         depth += (character == "(") - (character == ")")

@@ -1,4 +1,4 @@
-"""Plugins offered by installed distributions, read from metadata without importing anything.
+"""Plugins offered by installed distributions, read from their metadata without importing anything.
 
 A distribution with unreadable metadata is listed as a broken plugin and does not affect others."""
 
@@ -22,24 +22,24 @@ class Offer:
     name: str
     """Name of the entry point, or of the distribution if its entry points cannot be read."""
     source: str
-    """The module, or object in a module, named by the entry point."""
+    """The module or object that the entry point names."""
     place: str
     """Directory of the distribution's metadata."""
     distribution: str
-    """Name of the distribution from its metadata, or from `place` if that cannot be read."""
+    """Name of the distribution from its metadata, or from `place` if the metadata cannot be read."""
     version: str = ""
     error: str = ""
-    """A metadata fault that prevents loading the plugin, or ""."""
+    """Metadata error that prevents loading the plugin, or ""."""
     entry_point: EntryPoint | None = None
 
     @property
     def names(self) -> set[str]:
-        """Names that switches may use for it."""
+        """Names that switches may use for this plugin."""
         return {normalize_name(self.name), normalize_name(self.distribution)}
 
 
 def list_offers() -> list[Offer]:
-    """Return all offers, sorted by name. For a distribution installed twice, the first on the path counts."""
+    """Return all offers, sorted by name. If a distribution is installed twice, the first one on the path counts."""
     names: set[str] = set()
     offered: list[Offer] = []
     for distribution in distributions():
@@ -61,7 +61,9 @@ def normalize_name(name: str) -> str:
 
 
 def _read_entry_points(distribution: Distribution) -> tuple[str, str]:
-    """Return a distribution's entry points text, and the reason if it is unreadable and may hold a plugin."""
+    """Return the text of a distribution's entry points.
+
+    If it is unreadable and may contain a plugin, also return the reason."""
     try:
         return distribution.read_text(_FILE) or "", ""
     except UnicodeDecodeError as error:
@@ -102,5 +104,7 @@ def _parse_entry_points(distribution: Distribution, name: str, version: str, unr
 
 
 def _place(distribution: Distribution) -> str:
-    """Return the directory of a distribution's metadata, if any. There is no public attribute for it."""
+    """Return the directory of a distribution's metadata, if any.
+
+    `importlib.metadata` has no public attribute for it."""
     return str(distribution._path) if isinstance(distribution, PathDistribution) else str(distribution.locate_file(""))

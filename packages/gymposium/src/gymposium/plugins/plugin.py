@@ -20,7 +20,7 @@ class Plugin:
     version: str = ""
     status: Literal["active", "disabled", "broken"] = "active"
     error: str = ""
-    """Why the plugin is broken; empty if it is not."""
+    """Why the plugin is broken; empty if it works."""
     specs: list[Spec] = field(default_factory=list)
 
     def adds(self) -> dict[str, list[str]]:

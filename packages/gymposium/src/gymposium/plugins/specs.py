@@ -1,7 +1,7 @@
-"""Specs: frozen descriptions that plugins yield. Their implementations are imported on use.
+"""Specs: frozen descriptions of what plugins offer. Implementations are imported on use.
 
-An entry point has the form `"package.module:attribute"`. Specs compare by identity: a process has one of each, and
-generated methods would slow down every import.
+An entry point has the form `"package.module:attribute"`. Specs compare by identity, because a process has one of each,
+and generated comparison methods would slow down every import.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def _check_entry_point(owner: str, entry_point: str) -> None:
 class Parameter:
     """One typed parameter of a game, with its allowed values.
 
-    `default` determines the type (bool, int, float or str). Numbers may have `low` and `high` (both inclusive);
-    `choices` lists all allowed values instead.
+    `default` determines the type (bool, int, float or str). Numbers may have inclusive bounds `low` and `high`.
+    Alternatively, `choices` lists all allowed values.
     """
 
     name: str
@@ -54,11 +54,14 @@ class Parameter:
     by_players: Mapping[int, bool | int | float | str] = field(default_factory=dict)
     """Defaults that depend on the parameter `players`: `{4: 4, 5: 4}`."""
     opens: str = ""
-    """Noun for the thing that the game opens for a non-default value: `a file`. A record, suite or config may come from
-    anyone, so it may set such a value only if the user allows it (`gymposium --allow`)."""
+    """What the game opens if the value is not the default, as a noun: `a file`.
+
+    A record, suite or config may come from anyone, so it may set such a value only if the user allows it (`gymposium
+    --allow`)."""
     is_variable: bool = False
-    """True if the value is the name of an environment variable whose value is sent. Files may name only variables
-    allowed by the user (`gymposium --allow-env`)."""
+    """True if the value names an environment variable whose content is sent.
+
+    Files may name only variables allowed by the user (`gymposium --allow-env`)."""
 
     def __post_init__(self) -> None:
         owner = f"parameter {self.name}"
@@ -80,11 +83,13 @@ class Parameter:
             self.check(value)
 
     def get_default(self, given: Mapping[str, Any]) -> bool | int | float | str:
-        """Return the default given these parameters. In some games it depends on the number of players."""
+        """Return the default, which may depend on the number of players in these parameters."""
         return self.by_players.get(given.get("players", 0), self.default)
 
     def check(self, value: Any) -> Any:
-        """Convert a value to the parameter's type; text such as `"8"` is parsed. Raises `BadParameter`."""
+        """Convert a value to the parameter's type; text such as `"8"` is parsed.
+
+        Raises `BadParameter` for an invalid value."""
         value = self._convert(value)
         if isinstance(value, float) and not math.isfinite(value):
             raise BadParameter(f"{self.name}={value!r}: must be a finite number.")
@@ -130,7 +135,7 @@ class Spec:
     """Base class of all specs."""
 
     kind: ClassVar[str]
-    """The kind of object that the spec describes, as in errors and lists: `game`, `player`."""
+    """The kind of object that the spec describes, as shown in errors and lists: `game`, `player`."""
     name: str
     """The object's name, unique within its kind."""
     summary: str
@@ -154,50 +159,56 @@ ToolResults = Literal["", "pure", "recorded"]
 class GameSpec(Spec):
     """A game offered by a plugin. `entry_point` resolves to `(spec, params) -> Game`.
 
-    `name` is a lower-case identifier. If OpenSpiel has the game, it is OpenSpiel's name: `tic_tac_toe`."""
+    `name` is a lower-case identifier, which is OpenSpiel's name if OpenSpiel has the game: `tic_tac_toe`."""
 
     kind = "game"
     title: str
     """The game's display name: `Tic-tac-toe`."""
     seats: int = 2
-    """Number of seats. If the game has a parameter `players`, it sets the number, and this is its default."""
+    """Number of seats. In a game with a parameter `players`, this is the parameter's default."""
     seat_names: tuple[str, ...] = ()
-    """Names of the seats in the rules, one each: `("Black", "White")`, `("x", "o")`. Pages show them, and color a seat
-    whose name begins with Black or White accordingly. Empty if the rules do not name the seats."""
+    """Name of each seat in the rules: `("Black", "White")`, `("x", "o")`.
+
+    Web pages show these names. They also color a seat whose name begins with Black or White. Empty if the rules do not
+    name the seats."""
     parameters: tuple[Parameter, ...] = ()
     examples: tuple[Mapping[str, Any], ...] = ({},)
-    """Parameter sets for testing the game, the defaults first."""
+    """Parameter sets for testing the game, starting with the defaults."""
     information: Information = "perfect"
     dynamics: Dynamics = "sequential"
     chance: bool = False
     utility: Utility = "zero_sum"
     free_text: bool = False
     tools: ToolResults = ""
-    """Nonempty if moves are tool calls, and chance events hold the hidden task and tool results (`gymposium.tasks`).
+    """Nonempty if moves are tool calls (`gymposium.tasks`).
 
-    Then `free_text` is also True.
+    Chance events then hold the hidden task and the tool results, and `free_text` is also True.
 
     - `pure`: tool results depend only on the task and the calls. Records are verified by repeating the calls.
-    - `recorded`: they do not, for example because a server is asked. The environment is not deterministic, records also
-      hold the tools, and a replay takes the results from the record."""
+    - `recorded`: tool results may change, for example because they come from a server. The environment is not
+      deterministic, records also hold the tools, and a replay takes the results from the record."""
     recorded: bool = False
-    """True for a game without tools that depends on something variable, such as a server. The environment is then not
-    deterministic, and a replay takes the answers from the record (`Recorded`)."""
+    """True for a game without tools that depends on something variable, such as a server.
+
+    The environment is then not deterministic, and a replay takes the answers from the record (`RecordedGame`)."""
     replay: str = ""
-    """`module:function` that resolves to `(spec, params, events) -> Game` and makes a record's game from its events
-    alone. It opens nothing, so records can be replayed without the user's permission. Empty if a replay needs what the
-    parameters open."""
+    """`module:function` of a callable `(spec, params, events) -> Game` that makes a record's game from its events
+    alone.
+
+    It opens nothing, so records can be replayed without the user's permission. Empty if a replay needs the things that
+    the parameters open."""
     after_colon: str = ""
-    """Name of a text parameter that may follow the game's name and a colon: `openenv:http://…`."""
+    """Name of the text parameter that may be written after a colon: `openenv:http://…`."""
     unsearchable: str = ""
-    """Why search players must not play the game, as the end of a sentence: `its deals are too large …`. They reject the
-    game with this reason. Empty if they may play it."""
+    """Reason for which search players reject the game, as the end of a sentence: `its deals are too large …`.
+
+    Empty if they may play it."""
     best_play: str = ""
-    """Known facts about optimal play, in sentences, with sources. For people; no prompt shows them."""
+    """Known facts about optimal play, in sentences, with sources. They are for people and never appear in prompts."""
     version: int = 0
-    """Incremented when rules or rewards change. Wording changes increment the prompt version instead."""
+    """Version of rules and rewards. Changes in wording increment the prompt version instead."""
     namespace: str = ""
-    """Namespace of the environment id. Third parties set it to their name: `theirname/TextFoo-v0`."""
+    """Namespace of the environment id. Third-party plugins set it to their name: `theirname/TextFoo-v0`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -249,7 +260,7 @@ class GameSpec(Spec):
 
     @property
     def plays_at_random(self) -> bool:
-        """Whether random players can play: moves are listed, or are tool calls."""
+        """Whether random players can play the game, because its moves are listed or are tool calls."""
         return bool(self.tools) or not self.free_text
 
     @property
@@ -263,7 +274,7 @@ class GameSpec(Spec):
         return int(params.get("players", self.seats))
 
     def check_params(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all parameters, typed and with defaults filled in. Raises `BadParameter`."""
+        """Return all parameters, typed and with defaults filled in. Raises `BadParameter` for an invalid one."""
         known = {p.name: p for p in self.parameters}
         for key in given:
             if key not in known:
@@ -281,11 +292,11 @@ class GameSpec(Spec):
 
     @property
     def results_are_recorded(self) -> bool:
-        """Whether a replay takes external answers from the record."""
+        """Whether a replay takes tool results or other external answers from the record."""
         return self.recorded or self.tools == "recorded"
 
     def drop_defaults(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters that differ from their defaults."""
+        """Return only the parameters that differ from their defaults."""
         return {
             p.name: params[p.name]
             for p in self.parameters
@@ -295,7 +306,7 @@ class GameSpec(Spec):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FormSpec(Spec):
-    """Base class of specs for objects named by text of a certain form."""
+    """Base class of specs for objects whose names follow a form, such as `mcts-N`."""
 
     form: str
     """The form, with capitalized placeholders: `mcts-N`, `weighted(CRITERION=WEIGHT,...)`."""
@@ -305,13 +316,16 @@ class FormSpec(Spec):
     examples: tuple[str, ...] = ()
     """Example texts for `gymposium plugins check`. A form without placeholders needs none."""
     opens: str = ""
-    """Noun for the thing that the text opens: `a file`, `the terminal`. Suites, entries and configs may come from
-    anyone, so they may contain such a text only if the user allows it (`gymposium --allow`)."""
+    """What the text opens, as a noun: `a file`, `the terminal`.
+
+    Suites, entries and configs may come from anyone, so they may contain such a text only if the user allows it
+    (`gymposium --allow`)."""
     opens_where: str = ""
-    """A regular expression found in the texts that `opens` applies to; by default, all texts."""
+    """A regular expression that limits `opens` to the texts in which it is found; by default, all texts."""
     variable: str = ""
-    """A regular expression with one group: the name of an environment variable in the text whose value is sent. Files
-    may name only variables allowed by the user (`gymposium --allow-env`)."""
+    """A regular expression whose group captures the name of an environment variable.
+
+    The variable's value is sent. Files may name only variables allowed by the user (`gymposium --allow-env`)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -326,12 +340,12 @@ class FormSpec(Spec):
                 raise ValueError(f"{self.kind} {self.name}: variable={self.variable!r} must have one group")
 
     def find_opened(self, text: str) -> str:
-        """Return the noun for what a text of this form opens, or ""."""
+        """Return what a text of this form opens, as a noun, or ""."""
         spellings = (text, unquote_plus(text))  # an encoded comma is none to `parse`
         return self.opens if self.opens and any(re.search(self.opens_where, one) for one in spellings) else ""
 
     def find_variables(self, text: str) -> list[str]:
-        """Return the environment variables in a text of this form."""
+        """Return the names of environment variables in a text of this form."""
         if not self.variable:
             return []
         found = [*map(unquote_plus, re.findall(self.variable, text)), *re.findall(self.variable, unquote_plus(text))]
@@ -350,15 +364,15 @@ DISGUISE: Final = Parameter(
     high=999_999,
     help="Seed of other words, names and layout over the same game; 0 for the usual ones.",
 )
-"""The parameter of each game that has a `DisguiseSpec`."""
+"""Name of the parameter that a `DisguiseSpec` adds to its game."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DisguiseSpec(Spec):
-    """A disguise of a game offered by a plugin: the same game with other wording.
+    """A plugin's disguise for a game: the same game with different wording.
 
-    `name` is the name of the game, which gets the parameter `disguise`. `entry_point` resolves to a callable that takes
-    the plain game and the disguise's seed, and returns the disguised game."""
+    `name` is the game's name, and the game gets the parameter `disguise`. `entry_point` resolves to a callable that
+    takes the plain game and the disguise's seed, and returns the disguised game."""
 
     kind = "disguise"
     example: Mapping[str, Any] = field(default_factory=dict)
@@ -385,17 +399,18 @@ class OpponentSpec(FormSpec):
 
     kind = "player"
     placeholders: str = ""
-    """Meaning of the placeholders, as the end of a sentence: `with N from 1 to 1000`. It ends the error for a text that
-    begins like the form but does not match."""
+    """Meaning of the placeholders, as the end of a sentence: `with N from 1 to 1000`.
+
+    It is used in the error for a text that begins like the form but does not match."""
     games: tuple[str, ...] = ()
-    """Games that the player is suggested for, in their default form; () for all games."""
+    """Games for which the player is suggested, if their parameters are the defaults; () for all games."""
     offered: tuple[str, ...] = ()
     """Suggested opponents of this form, if it has placeholders."""
 
     def offers(self) -> dict[str, str]:
         """Return suggested opponents with their summaries: `mcts-25` for `mcts-N`.
 
-        There are none for a player that opens something."""
+        A player that opens something is never suggested."""
         if self.opens:
             return {}
         if self.fixed_part:
@@ -403,7 +418,7 @@ class OpponentSpec(FormSpec):
         return {self.form: self.summary}
 
     def _fill_summary(self, text: str) -> str:
-        """Return the summary with a text's placeholder values filled in."""
+        """Return the summary, filled in with the placeholder values from a text."""
         pattern = re.sub(r"\\?[A-Z]+", "(.+)", re.escape(self.form))
         match = re.fullmatch(pattern, text)
         values = dict(zip(re.findall(r"[A-Z]+", self.form), match.groups() if match else ()))
@@ -411,7 +426,7 @@ class OpponentSpec(FormSpec):
 
     @property
     def fixed_part(self) -> str:
-        """The form up to its first placeholder: `mcts-`. Empty without placeholders."""
+        """The form up to its first placeholder: `mcts-`. Empty if the form has no placeholders."""
         prefix = re.match(r"([^A-Z]+)[A-Z]", self.form)
         return "" if prefix is None else prefix[1]
 
@@ -428,15 +443,17 @@ class RewardSpec(FormSpec):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ConfiguredSpec(Spec):
-    """Base class of specs that a training config selects by name and configures by a settings class."""
+    """Base class of specs for objects that a training config selects by name and configures through a settings
+    class."""
 
     settings: str
     """The settings class, `"package.module:Class"`. It is imported when a config is checked, so its module must not
     import anything heavy."""
     opens: Mapping[str, str] = field(default_factory=dict)
-    """Nouns for what settings open: `{"url": "an address", "run": "a command"}`. The empty name is for the object
-    without any setting. A config file may have such a setting only if the user types or allows it. If the noun
-    begins with `an address`, addresses on this machine need no permission."""
+    """What each setting opens, as a noun: `{"url": "an address", "run": "a command"}`.
+
+    The key "" stands for the object without any setting. A config file may have such a setting only if the user types
+    or allows it. If the noun begins with `an address`, addresses on this machine need no permission."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -450,18 +467,19 @@ class LoggerSpec(ConfiguredSpec):
     """A logger offered by a plugin: the table `[loggers.NAME]` in a training config.
 
     `entry_point` resolves to a callable that takes a `gymposium.runs.loggers.protocol.LoggerStart` and the settings,
-    and
-    returns a `gymposium.runs.loggers.protocol.Logger`. The settings are a frozen dataclass whose fields are the table's
-    options."""
+    and returns a `gymposium.runs.loggers.protocol.Logger`. The settings class is a frozen dataclass whose fields are
+    the table's options."""
 
     kind = "logger"
     needs: str = ""
-    """An optional package that the logger imports when it is made. A config with the logger is rejected if the package
-    is not installed."""
+    """An optional package that the logger imports when it is created.
+
+    If the package is missing, a config with the logger is rejected."""
     install: str = ""
     """The `pip install` argument for that package; by default `needs`."""
     examples: tuple[Mapping[str, Any], ...] = ()
-    """Settings for `gymposium plugins check`, which starts it in a temporary directory without a network."""
+    """Settings with which `gymposium plugins check` starts the logger, in a temporary directory without network
+    access."""
 
 
 class CreditSpec(ConfiguredSpec):
@@ -515,22 +533,28 @@ class EngineSpec(ConfiguredSpec):
 
     kind = "engine"
     settings: str = "gymposium.util.settings:NoSettings"
-    """A frozen dataclass, `"package.module:Class"`: each field is a setting of `[engine]` and an option of the player.
-    It is imported when a config is checked, so its module must not import anything heavy."""
+    """The settings class, `"package.module:Class"`, a frozen dataclass.
+
+    Each field is a setting of `[engine]` and an option of the player. The class is imported when a config is checked,
+    so its module must not import anything heavy."""
     label: str = ""
     """The engine's name in a player's identity; by default `name`."""
     shares_learner: bool = False
-    """True if it samples from the learner's in-memory model. Rollouts then cannot overlap updates, and the learner must
-    run in one process."""
+    """True if the engine samples from the learner's in-memory model.
+
+    Then rollouts cannot overlap updates, and the learner must run in one process."""
     streams: bool = False
-    """True if it answers each request as soon as it can, as a server does. Training runs then use
-    `engine.schedule = "streaming"` by default, so that no match waits for the slowest reply."""
+    """True if the engine answers each request as soon as it can, like a server.
+
+    Training runs then use `engine.schedule = "streaming"` by default, so no match waits for the slowest reply."""
     backend: str = "local"
-    """The backend whose models it plays (`backend.kind`)."""
+    """The backend whose models the engine samples from (`backend.kind`)."""
     all_weights: bool = False
-    """True if it can play a fully trained model (`model.tune = "full"`). The engine must then be a
-    `gymposium_agents.engines.protocol.WeightsHost` or a `gymposium_agents.engines.transformers.TransformersEngine`.
-    False if it can only load LoRA adapters."""
+    """True if the engine can sample from a fully trained model (`model.tune = "full"`), False if it only loads LoRA
+    adapters.
+
+    If True, it must be a `gymposium_agents.engines.protocol.WeightsHost` or a
+    `gymposium_agents.engines.transformers.TransformersEngine`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -549,4 +573,4 @@ class CommandSpec(Spec):
 
     kind = "command"
     order: int = 100
-    """Position in `gymposium --help`, smallest first."""
+    """Sort key in `gymposium --help`, lowest first."""

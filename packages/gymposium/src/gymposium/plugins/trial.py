@@ -15,11 +15,12 @@ from gymposium.util.child_process import python_command, python_environment
 from gymposium.util.plain_file import read_plain_text
 
 SECONDS = 60
-"""Time limit for loading a plugin, in seconds. Its child process is killed after that."""
+"""Time limit in seconds for loading a plugin. Then its child process is killed."""
 
 CHILD = "gymposium.plugins.trial_process"
-"""The module that the child process runs. `import gymposium` finds its name on the child's command line, and then loads
-no plugins."""
+"""The module that the child process runs.
+
+If `import gymposium` finds this name on the command line, it loads no plugins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,9 @@ class Trial:
     """The outcome of loading a plugin in a child process."""
 
     ending: str = ""
-    """How the plugin killed the process, as text; empty if it did not."""
+    """How the plugin crashed the process, as text; empty if it did not."""
     error: str = ""
-    """Why the plugin is broken; empty if it is not."""
+    """Why the plugin is broken; empty if it works."""
     adds: dict[str, list[str]] = field(default_factory=dict)
     """Names that the plugin adds, as in `gymposium.plugins.plugin.Plugin.adds`."""
 

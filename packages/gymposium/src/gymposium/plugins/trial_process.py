@@ -12,7 +12,7 @@ from gymposium.plugins.offers import list_offers
 
 
 def main() -> None:
-    """Load the plugin named by the process's last arguments, and write what it adds to the report."""
+    """Load the plugin named by the last command-line arguments, and write what it adds to the report."""
     report, name, source, place = sys.argv[-4:]
     for offer in list_offers():
         if (offer.name, offer.source, offer.place) == (name, source, place):

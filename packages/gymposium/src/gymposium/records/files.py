@@ -1,6 +1,6 @@
-"""Files of match records: writers that append lines, a reader that reports every bad line, and compressed files.
+"""Files of match records: writers that append lines, a reader that reports every invalid line, and compressed files.
 
-A file whose name ends in `.gz` is compressed by gzip. It is written whole, and nothing is appended to it.
+A file whose name ends in `.gz` is compressed with gzip. It is written as a whole and never appended to.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ class RecordWriter(LineWriter):
     A record is in the file when `write` returns."""
 
     def write(self, played: MatchResult) -> Record:
-        """Append a match's record and return it. Raises `GymposiumError` if the disk is full or fails."""
+        """Append a match's record and return it.
+
+        Raises `GymposiumError` if writing fails, for example on a full disk."""
         record = Record.from_match(played)
         self.append_lines(record.line())
         return record
@@ -58,9 +60,9 @@ class RecordLine(NamedTuple):
 
 
 class OrderedWriter(LineWriter):
-    """A writer that appends records as matches end, and finally sorts them by number.
+    """A writer that appends records as matches end, and finally sorts them by match number.
 
-    A match that broke off stays in the file and is replayed."""
+    The record of a match that broke off stays in the file, and the match is played again."""
 
     def __init__(self, path: Path, numbers: Mapping[str, int], *, wait: bool = False) -> None:
         """`numbers` maps planned match ids to numbers. With `wait`, wait for another writer to close the file."""
@@ -87,7 +89,7 @@ class OrderedWriter(LineWriter):
     def sort(self) -> None:
         """Rewrite the file if its lines are out of order. Nothing can be written afterwards.
 
-        If the process is killed meanwhile, the file stays unchanged."""
+        If the process is killed during the rewrite, the file stays unchanged."""
         ordered = sorted(self._lines)
         if ordered == self._lines:
             return
@@ -98,7 +100,7 @@ class OrderedWriter(LineWriter):
 
 
 def record_matches(matches: Iterator[MatchResult], write: Callable[[MatchResult], object]) -> Iterator[MatchResult]:
-    """Yield the matches, writing each as it ends.
+    """Yield the matches and write a record of each as it ends.
 
     If a game's engine fails, the match so far is written before the error is raised."""
     try:
@@ -113,7 +115,8 @@ def record_matches(matches: Iterator[MatchResult], write: Callable[[MatchResult]
 def write_records(path: str | Path, records: Iterable[Record]) -> None:
     """Write a new file of records atomically, compressed if its name ends in `.gz`. Equal records give equal bytes.
 
-    Raises `BadOption` if both forms of the file would exist, and `GymposiumError` if it cannot be written."""
+    Raises `BadOption` if the other form of the file (compressed or not) exists, and `GymposiumError` if the file cannot
+    be written."""
     path = Path(path)
     other = plain_path(path) if is_compressed(path) else compressed_path(path)
     if other.exists():
@@ -125,10 +128,10 @@ def write_records(path: str | Path, records: Iterable[Record]) -> None:
 
 
 def compress_records(path: str | Path) -> Path:
-    """Compress a finished file of records in place, and return the new path. Its manifest and reviews stay valid.
+    """Replace a finished file of records by its compressed form, and return the new path.
 
-    Raises `BadOption` if the file does not exist, is being written, is compressed or holds more than 1 GiB, and
-    `GymposiumError` if the compressed form cannot be written."""
+    The manifest and reviews stay valid. Raises `BadOption` if the file does not exist, is being written, is already
+    compressed or exceeds 1 GiB. Raises `GymposiumError` if the compressed file cannot be written."""
     path = Path(path)
     if not path.is_file():
         raise BadOption(f"{path} does not exist. Name a file of matches.")
@@ -142,9 +145,9 @@ def compress_records(path: str | Path) -> Path:
 
 
 MOST_INVALID = 1000
-"""Number of invalid lines in a file before the rest of it is left unread."""
+"""Number of invalid lines after which the rest of a file is not read."""
 MOST_EMPTY = 1_000_000
-"""Number of empty lines in a file before the rest of it is left unread."""
+"""Number of empty lines after which the rest of a file is not read."""
 
 
 @dataclass(slots=True)
@@ -155,15 +158,15 @@ class Problem:
     what: str
 
     def __str__(self) -> str:
-        """The problem on one line: an id or a reply in it must not look like another problem or a verdict."""
+        """Format the problem on one line, so an id or a reply in it cannot look like another problem or a verdict."""
         return "␊".join(f"{self.where}: {self.what}".splitlines())
 
 
 def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
-    """Yield each line's number with its record or its problem. Empty lines are left out.
+    """Yield each line's number with its record or its problem. Empty lines are skipped.
 
-    A file whose name ends in `.gz` is unpacked. An incomplete last line is a `Problem`. Reading ends with a `Problem`
-    after `MOST_INVALID` invalid or `MOST_EMPTY` empty lines. Raises `BadRecord` for an unreadable file."""
+    A file whose name ends in `.gz` is decompressed. An incomplete last line is a `Problem`. Reading ends with a
+    `Problem` after `MOST_INVALID` invalid or `MOST_EMPTY` empty lines. Raises `BadRecord` for an unreadable file."""
     try:
         lines = (line.decode("utf-8", "replace") for line in read_lines(path))
         yield from parse_records(lines, path)
@@ -172,7 +175,7 @@ def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
 
 
 def parse_records(lines: Iterable[str], path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
-    """Like `read_records`, for lines from the file at `path`."""
+    """Parse lines from the file at `path`, like `read_records`."""
     invalid = empty = 0
     for number, line in enumerate(lines, start=1):
         if line.strip():
@@ -192,6 +195,6 @@ def parse_records(lines: Iterable[str], path: str | Path) -> Iterator[tuple[int,
 
 
 def make_no_records_problem(path: str | Path, problems: Sequence[Problem]) -> Problem:
-    """Return the problem of a file without records. `problems` are those of its lines."""
+    """Return the problem to report for a file without records. `problems` are those of its lines."""
     why = f"line {problems[0].where.rpartition(':')[2]} is {problems[0].what}" if problems else "it is empty"
     return Problem(str(path), f"has no match record: {why}")

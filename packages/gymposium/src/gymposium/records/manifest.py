@@ -1,7 +1,7 @@
 """The manifest of a match file: its planned matches and the digest of the finished file.
 
-It is next to the file: `matches.manifest.json` for `matches.jsonl`. Each line can be verified without it. The manifest
-also reveals missing, duplicate and swapped matches.
+It is stored next to the file: `matches.manifest.json` for `matches.jsonl`. Each line can be verified without the
+manifest, but only the manifest reveals missing, duplicate and swapped matches.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NAMED = 3
 
 
 def get_manifest_path(file: Path) -> Path:
-    """Return the path of a file's manifest, the same for its compressed form."""
+    """Return the path of a file's manifest. It is the same if the file is compressed."""
     return plain_path(file).with_suffix(".manifest.json")
 
 
@@ -40,7 +40,7 @@ class Manifest:
 
     plan: MatchPlan
     digest: str | None = None
-    """SHA-256 of the finished file, not compressed; None while matches are missing."""
+    """SHA-256 of the finished file's uncompressed content; None while matches are missing."""
 
     @classmethod
     def load(cls, file: Path) -> Self | None:
@@ -73,10 +73,10 @@ class Manifest:
         replace_text(get_manifest_path(file), json.dumps(data, indent=2) + "\n")
 
     def find_differences(self, records: Iterable[tuple[int, Record]]) -> Iterator[tuple[int | None, str]]:
-        """Yield the differences between the plan and a file's numbered records, each with its line number. Each record
-        is compared when it is yielded, and not kept.
+        """Yield the differences between the plan and a file's numbered records, each with its line number.
 
-        The line number is None for the whole file. Matches that broke off are not compared."""
+        The line number is None if a difference concerns the whole file. Records are compared one at a time and not kept
+        in memory. Matches that broke off are not compared."""
         lines: dict[int, int] = {}
         last = -1
         for line, record in records:
@@ -115,6 +115,6 @@ class Manifest:
 
 
 def compute_digest(file: Path) -> str:
-    """Return a file's digest as stored in its manifest. A compressed file has the digest of its content."""
+    """Return a file's digest as stored in its manifest. For a compressed file, the content is digested."""
     with open_content(file) as content:
         return file_digest(content, "sha256").hexdigest()

@@ -37,18 +37,20 @@ class Record:
     """Number of random plies in the opening. Players were not asked for these moves."""
     events: list[Event]
     turns: list[dict[str, Any]]
-    """Every reply: `seat`, `reading` and `text`. Optional: `action` for an index into the action space; `repaired`,
-    what a lenient reader repaired; `tokens` (in the prompt and in the reply), `seconds` and `cost` if the player
-    reports them."""
+    """Every reply, with `seat`, `reading` and `text`. Optional keys:
+
+    - `action`: index into the action space
+    - `repaired`: repairs by a lenient reader
+    - `tokens` (of prompt and reply), `seconds` and `cost`, if the player reports them"""
     returns: list[float]
     results: list[str]
     ending: Ending
-    """How the match ended. If it broke off, there are no returns and no results."""
+    """How the match ended. If it broke off, it has no returns and no results."""
     reports: list[dict[str, float]]
     """Extra figures that the match reports per seat, or []."""
     penalties: dict[str, float]
     prompts: list[dict[str, Any]]
-    """Per seat: prompt style, reader, prompt version, and digest of the prompt's fixed parts."""
+    """For each seat: prompt style, reader, prompt version, and digest of the prompt's fixed parts."""
     versions: dict[str, str]
     number: int | None = None
     """The match's index in its run's plan, from 0; None for a single match."""
@@ -118,7 +120,7 @@ class Record:
         return record
 
     def line(self) -> str:
-        """The record as JSON, in ASCII: a reply may contain a lone surrogate, which UTF-8 cannot encode."""
+        """The record as ASCII JSON, because a reply may contain a lone surrogate, which UTF-8 cannot encode."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # asdict would copy every turn
         return json.dumps({**values, "ending": asdict(self.ending)}, separators=(",", ":"))
 
@@ -191,7 +193,7 @@ def _is_prompt(prompt: Any) -> bool:
 
 _TURN = frozenset(["seat", "reading", "text", "action", "repaired", "tokens", "seconds", "cost"])
 _PROMPT = frozenset(["style", "reader", "version", "hash"])
-"""The keys of a turn, some optional, and those of a prompt."""
+"""The keys of a turn, the optional ones among them, and the keys of a prompt."""
 
 _FORMS: dict[str, Callable[[Any], bool]] = {
     "id": _is_text,
@@ -212,12 +214,12 @@ _FORMS: dict[str, Callable[[Any], bool]] = {
     "versions": partial(_is_table, _is_text),
     "number": _is_count_or_none,
 }
-"""A check for each field except `ending`, which `Ending.parse` checks."""
+"""The check for each field except `ending`, which `Ending.parse` checks."""
 
 
 @cache
 def get_versions() -> Mapping[str, str]:
-    """Return the versions of the software that plays matches here, by name."""
+    """Return the installed versions of the software that plays matches, by name."""
     installed = {"python": platform.python_version()}
     for name in ("gymposium", "open_spiel"):
         try:

@@ -1,7 +1,6 @@
 """Replay of records: the driver replays a recorded match with scripted players.
 
-The rules of play are those in `gymposium.match`. A record is correct if the driver writes the same record for the
-replay.
+A record is correct if the driver (`gymposium.match`) writes the same record for the replay.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from gymposium.replies.reading import Reader, get_reader
 from gymposium.util.visible import quantity
 
 _NOT_COMPARED = frozenset(["events", "turns", "versions", "format"])
-"""Fields compared separately, or that differ between machines."""
+"""Record fields that are compared separately or may differ between machines."""
 
 
 @dataclass(slots=True, eq=False)
@@ -37,7 +36,7 @@ class ScriptedPlayer:
     reader: Reader
 
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
-        """Raise an error: the guard answers instead."""
+        """Raise an error, because the guard answers instead."""
         raise TypeError(f"the replies of {self.name} are in the record")
 
 
@@ -57,7 +56,7 @@ class Script:
     def next(self, seat: int) -> Answer:
         """Return the seat's next answer.
 
-        After the last answer the match breaks off, as recorded or because replies are missing."""
+        After the last answer, the match breaks off, as recorded or because replies are missing."""
         if self._answers[seat]:
             return self._answers[seat].popleft()
         why = f"the replies end where seat {seat} is to give one" if self._broken_off is None else self._broken_off
@@ -76,7 +75,7 @@ class Scripts(Guard):
 
 
 def list_unanswered(record: Record) -> list[tuple[int, Answer]]:
-    """Return the seats without a reply to their last ask, and the driver's answer for each."""
+    """Return the seats without a reply to their last ask, each with the answer that the driver saw."""
     answers: list[tuple[int, Answer]] = []
     for failure in record.ending.failures:
         assert failure.seat is not None, "failures have a seat"
@@ -97,7 +96,7 @@ def _make_reply(turn: Mapping[str, Any]) -> Reply:
 
 
 def results_are_checked(game: Game) -> bool:
-    """Return whether a replay asks a world's tools, or a server, again.
+    """Return whether a replay calls a world's tools, or a server, again.
 
     It does not if their answers may have changed. Then only a manifest's digest reveals a modified result."""
     return not game.spec.results_are_recorded
@@ -116,7 +115,7 @@ def prepare_replay(game: Game, record: Record) -> Game:
 
 
 def make_replay_job(game: Game, record: Record) -> MatchJob:
-    """Return the job that replays a match in its `prepare_replay`, with a `ScriptedPlayer` in each seat.
+    """Return the job that replays a match in its game from `prepare_replay`, with a `ScriptedPlayer` in each seat.
 
     Raises `GymposiumError` if the record's players, prompts or failure policy do not fit the game."""
     ended = 0 if record.ending.broke_off else game.seats
@@ -146,9 +145,9 @@ def make_replay_job(game: Game, record: Record) -> MatchJob:
 def find_replay_difference(game: Game, record: Record, played: MatchResult | None = None) -> str | None:
     """Return the first part of a record that does not follow from its replies and seeds, or None.
 
-    Two facts are checked. The driver writes the same record when it replays the recorded replies from the recorded
-    seeds. The game's `load` turns the events into a legal match with the same utilities. `played` is the replay, if it
-    was already made.
+    Two conditions are checked. The driver must write the same record when it replays the recorded replies from the
+    recorded seeds. The game's `load` must turn the events into a legal match with the same utilities. `played` is the
+    replay, if it was already made.
 
     Raises `GymposiumError` if the match cannot be played with these fields, and any error from the game's engine."""
     if record.ending.broke_off and not record.events and not results_are_checked(game):
@@ -256,7 +255,9 @@ def _compare_turns(record: Record, again: Record) -> str | None:
 
 
 def _compare_lengths(record: Record, again: Record, *, whole: bool) -> str | None:
-    """Return the first event or reply recorded after the end of the replay or, if `whole`, missing before it."""
+    """Return the first event or reply recorded after the replay's end.
+
+    With `whole`, also return the first missing one."""
     if len(record.turns) > len(again.turns):
         return f"reply {len(again.turns)} comes after the end of the match"
     if len(record.events) > len(again.events):
@@ -271,9 +272,9 @@ def _compare_lengths(record: Record, again: Record, *, whole: bool) -> str | Non
 
 
 def _compare_load(loaded: Match, played: MatchResult) -> str | None:
-    """Return a message if the loaded match ends with other utilities than the played one.
+    """Return a message if the loaded match ends with different utilities than the played match.
 
-    Then the game's `load` and `apply` disagree."""
+    Then the game's `load` and `apply` are inconsistent."""
     utilities = tuple(loaded.returns())
     if played.ending.seat is not None:
         utilities = compute_forfeit_returns(loaded.game, played.ending.seat, utilities)

@@ -22,7 +22,7 @@ CONFIDENCE = 0.95
 RESULTS = ("win", "draw", "loss", "score")
 """The results of a seat in a match; `score` in single-player games."""
 _TOLD = frozenset({"unparsable", "cut off"})
-"""Readings of replies whose text is examined for advice."""
+"""Readings of replies whose text is examined to advise the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,9 @@ class Estimate:
 
 
 def estimate_rate(count: int, total: int) -> Estimate:
-    """A proportion with Wilson's score interval. It equals that of `scipy.stats`, which takes a second to import."""
+    """Return a proportion with Wilson's score interval.
+
+    The result equals that of `scipy.stats`, which takes a second to import."""
     from scipy.special import ndtri
 
     if total == 0:
@@ -56,7 +58,7 @@ def estimate_rate(count: int, total: int) -> Estimate:
 
 
 Bounds = tuple[float, float]
-"""The minimum and maximum possible value."""
+"""The minimum and maximum of the possible values."""
 
 
 def estimate_mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
@@ -64,8 +66,8 @@ def estimate_mean(values: Sequence[float], bounds: Bounds | None = None) -> Esti
 
     Fewer than two values, or equal values without bounds, give no interval.
 
-    With `bounds`, the interval stays within them, and covers 95 % even for small samples and rare values. Each end is
-    computed as if there were one more value, as far beyond the others as they spread. Equal values get
+    With `bounds`, the interval stays within them, and covers 95 % even for small samples and rare values. Each limit is
+    computed with one extra value, which extends the values' range by its width (within the bounds). Equal values get
     the interval of `_bound_constant`."""
     import numpy as np
 
@@ -88,7 +90,7 @@ def estimate_mean(values: Sequence[float], bounds: Bounds | None = None) -> Esti
 
 
 def are_equal(values: Sequence[float], bounds: Bounds) -> bool:
-    """Return whether values within these bounds are equal, up to rounding."""
+    """Return whether values with these bounds are equal, up to rounding."""
     return math.isclose(min(values), max(values), abs_tol=1e-9 * (bounds[1] - bounds[0]))
 
 
@@ -97,8 +99,8 @@ def estimate_gain(
 ) -> Estimate:
     """Return the mean difference between two series of returns in equal matches, paired by deal.
 
-    The matches in a deal, one per seat, are averaged first, because they share its luck. A deal counts if all its
-    returns are known. `bounds` are those of the returns."""
+    The matches of a deal, one per seat, are averaged first, because they share its luck. Deals with a missing return
+    are skipped. `bounds` are those of the returns."""
     gains = []
     for first in range(0, min(len(before), len(after)) - seats + 1, seats):
         old, new = before[first : first + seats], after[first : first + seats]
@@ -109,9 +111,10 @@ def estimate_gain(
 
 
 def compute_deal_ratios(amounts: Sequence[float], counts: Sequence[float]) -> list[float]:
-    """Return one value per deal. Their mean is the sum of the amounts over that of the counts.
+    """Return one value per deal, for a confidence interval of the ratio of total amount to total count.
 
-    Their spread is that of this ratio in linear approximation (Cochran, 1977, Sampling Techniques, section 6.4)."""
+    The values' mean is this ratio, and their spread is the ratio's in linear approximation (Cochran, 1977, Sampling
+    Techniques, section 6.4)."""
     import numpy as np
 
     paid, count = np.asarray(amounts, dtype=float), np.asarray(counts, dtype=float)
@@ -121,7 +124,7 @@ def compute_deal_ratios(amounts: Sequence[float], counts: Sequence[float]) -> li
 
 
 def get_margin_bounds(bounds: Bounds) -> Bounds:
-    """Return the minimum and maximum difference of two values within these bounds."""
+    """Return the minimum and maximum difference between two values within these bounds."""
     return bounds[0] - bounds[1], bounds[1] - bounds[0]
 
 
@@ -135,10 +138,10 @@ def _compute_half_width(values: Sequence[float]) -> float:
 
 
 def _bound_constant(value: float, count: int, bounds: Bounds) -> Bounds:
-    """Return the interval of a mean with `count` known values, all equal to `value`.
+    """Return the interval of a mean after `count` observations, all equal to `value`.
 
-    If a share p of all values differs, a sample has none of them with probability (1 - p)^count. The interval assumes
-    the share where this is 2.5 %, with all differing values at a bound."""
+    If a share p of all values differs, a sample contains none of them with probability (1 - p)^count. The interval
+    assumes the p for which this is 2.5 %, with all differing values at one bound."""
     least, most = bounds
     share = 1 - ((1 - CONFIDENCE) / 2) ** (1 / count)
     return value - share * (value - least), value + share * (most - value)
@@ -156,7 +159,7 @@ class Score:
 
     returns: list[float] = field(default_factory=list, repr=False)
     bounds: Bounds | None = None
-    """Range of possible returns in the games played, including penalties; None before the first match."""
+    """Range of possible returns, including penalties, in the games played; None before the first match."""
     results: dict[str, int] = field(default_factory=dict)
     readings: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     forfeits: int = 0
@@ -165,19 +168,19 @@ class Score:
     prompt_tokens: int = 0
     """Total over all replies with a token count."""
     completion_tokens: list[int] = field(default_factory=list, repr=False)
-    """Tokens per reply, for replies with a token count."""
+    """Generated tokens of each reply that has a token count."""
     seconds: list[float] = field(default_factory=list, repr=False)
     """Wall time per reply, if reported."""
     cost: float | None = None
     """Total reported cost of replies; None if no reply reports it."""
     repaired: int = 0
-    """Number of replies in the wrong form where a lenient reader found the move."""
+    """Number of malformed replies in which a lenient reader found a move."""
     looping: int = 0
     """Number of replies cut off while repeating themselves."""
     unparsable_example: str | None = field(default=None, repr=False)
     """The first unparsable reply with text, or a blank one if none has text."""
     marked_moves: int = 0
-    """Number of replies that only a lenient reader parses as a move, legal or not."""
+    """Number of replies that only a lenient reader would parse as a move, legal or not."""
     reports: dict[str, list[float]] = field(default_factory=dict, repr=False)
     """Extra figures that the matches report (`Reports`), by name."""
 
@@ -218,7 +221,7 @@ class Score:
             self.cost = (self.cost or 0.0) + turn["cost"]
 
     def _add_failure(self, reading: str, text: str, reader: str, game: Game) -> None:
-        """Collect data for advice about a cut-off or unparsable reply."""
+        """Collect data about a cut-off or unparsable reply, for advice to the user."""
         if reading == "cut off":
             self.looping += ends_in_loop(text)
             return
@@ -234,7 +237,9 @@ class Score:
         return len(self.returns)
 
     def result_rate(self, result: str) -> Estimate:
-        """Return the share of matches with this result: `win`, `draw`, `loss` or `score`. Raises `UnknownName`."""
+        """Return the share of matches with this result: `win`, `draw`, `loss` or `score`.
+
+        Raises `UnknownName` for any other."""
         return estimate_rate(_look_up("result", {**dict.fromkeys(RESULTS, 0), **self.results}, result), self.matches)
 
     def reading_rate(self, kind: str) -> Estimate:
@@ -249,8 +254,9 @@ class Score:
         return estimate_mean(self.returns, self.bounds)
 
     def mean_report(self, name: str) -> Estimate:
-        """Return the mean of a reported figure over the finished matches that report it, without an interval if they
-        report equal values."""
+        """Return the mean of a reported figure over the finished matches that report it.
+
+        If all values are equal, it has no interval."""
         return estimate_mean(self.reports.get(name, []))
 
     def reports_all(self, name: str) -> bool:
@@ -272,7 +278,7 @@ class Score:
     def as_dict(self) -> dict[str, Any]:
         """Return the score as plain data.
 
-        Estimates are `[value, low, high]`, each None if unknown. `usage` is omitted if no reply reports any."""
+        Estimates are `[value, low, high]`, each None if unknown. `usage` is omitted if no reply reports usage."""
 
         def plain(estimate: Estimate) -> list[float | None]:
             return [None if math.isnan(x) else x for x in (estimate.value, estimate.low, estimate.high)]

@@ -1,4 +1,4 @@
-"""Trajectories for learners: one seat's turns in one match, with their outcome."""
+"""Trajectories for learners: one seat's turns in one match, with the outcome."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gymposium.match.failures import FailurePolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
-    """One seat's turns in one match. Rewards are computed from it. The turns' traces hold tokens for learners."""
+    """One seat's turns in one match, from which rewards are computed. The turns' traces hold tokens for learners."""
 
     game: Game
     seat: int
     turns: Sequence[Turn]
     """The seat's replies in order, including rejected ones."""
     events: Sequence[Event]
-    """All events of the match: every seat's moves, and chance."""
+    """All events of the match: the moves of all seats, and the chance outcomes."""
     utilities: tuple[float, ...]
     """Each seat's utility after any forfeit, without penalties."""
     penalties: Mapping[int, float] = field(default_factory=dict)
@@ -29,16 +29,16 @@ class Trajectory:
     ending: Ending = OVER
     """How the match ended."""
     unanswered: Any = None
-    """The next prompt, if the trajectory was truncated and the player reports it.
+    """The unanswered prompt, if the trajectory was truncated and the player reports it.
 
-    For a language model, these are token ids where a critic can estimate the value of the rest. The prompt fills or
-    exceeds the context."""
+    For a language model, it is a list of token ids that fills or exceeds the context. A critic can estimate the
+    remaining value from it."""
     paid: float | None = None
     """The seat's utility from the game, before any forfeit; None without a match."""
     report: Mapping[str, float] = field(default_factory=dict)
     """Extra figures that the match reports for the seat, by name; empty for most games."""
     seed: int | None = None
-    """Seed for the match's chance, used with the events to load the match; None without a match."""
+    """Seed for the match's chance, needed with the events to load the match; None without a match."""
     on_illegal: FailurePolicy = FORFEIT
     """The policy for failed replies."""
     match: str | None = None
@@ -85,7 +85,9 @@ class Trajectory:
 
     @property
     def truncated(self) -> bool:
-        """Whether it ended because the player's context was full. For learning, this is not a terminal state."""
+        """Whether the trajectory ended because the player's context was full.
+
+        For learning, this is not a terminal state."""
         failure = self.ending.find_failure(self.seat)
         return failure is not None and failure.kind == "out of context"
 

@@ -21,7 +21,7 @@ from gymposium.util.isolated import CallFailed, call_isolated
 from gymposium.util.plain_file import find_forms
 
 _LONGEST = 2000
-"""Number of characters of a difference that are kept. It may quote a reply of megabytes."""
+"""Maximum number of characters kept from a difference, which may quote a reply of megabytes."""
 
 
 @dataclass(slots=True)
@@ -31,22 +31,22 @@ class FileVerification:
     matches: int = 0
     """Number of replayed records."""
     not_played: int = 0
-    """Number of records that could not be replayed, because their game's version is not installed."""
+    """Number of records that could not be replayed, because the recorded version of their game is not installed."""
     unchecked: int = 0
-    """Number of records with tool results taken from the record (`results_are_checked`)."""
+    """Number of records whose tool results were taken from the record, unchecked (`results_are_checked`)."""
     recorded_chance: int = 0
-    """Number of records with chance drawn elsewhere and taken from the record (`recorded:NAME`)."""
+    """Number of records whose chance was drawn elsewhere, so it was taken from the record (`recorded:NAME`)."""
     problems: list[Problem] = field(default_factory=list)
     planned: int | None = None
     """Number of matches in the run's plan; None without a manifest."""
     finished: bool = False
-    """Whether the manifest has the digest of the finished file."""
+    """Whether the manifest contains the finished file's digest."""
 
 
 def verify_file(path: str | Path) -> FileVerification:
-    """Replay every record, and compare the records with the file's manifest, if any.
+    """Replay every record, and compare the records with the file's manifest, if it has one.
 
-    Each bad or differing line gives one problem, its first difference. A file without records gives one problem."""
+    Each invalid or differing line gives one problem, its first difference. A file without records gives one problem."""
     verification = FileVerification()
     for number, record in read_records(path):
         if isinstance(record, Problem):
@@ -70,7 +70,9 @@ def verify_file(path: str | Path) -> FileVerification:
 
 
 def _check_manifest(path: Path, verification: FileVerification) -> None:
-    """Add the differences between a file and its manifest. Report a changed digest only without other problems.
+    """Add the differences between a file and its manifest.
+
+    A changed digest is reported only if there are no other problems.
 
     The file is read again, because its records may not fit into memory."""
     problems = verification.problems
@@ -94,7 +96,7 @@ def _check_manifest(path: Path, verification: FileVerification) -> None:
 
 
 def group_problems(problems: Sequence[Problem]) -> list[tuple[Problem, int]]:
-    """Return the first problem for each reason, and the number of further ones."""
+    """Return the first problem for each reason, with the number of further problems for that reason."""
     counts = Counter(problem.what for problem in problems)
     first = {problem.what: problem for problem in reversed(problems)}
     return [(first[what], count - 1) for what, count in counts.items()]
@@ -146,7 +148,7 @@ class _ReplayOutcome(NamedTuple):
 
 
 def _replay(record: Record) -> _ReplayOutcome:
-    """Replay a record, in another process if the game's engine may kill its process."""
+    """Replay a record, in a separate process if the game's engine can crash its process."""
     if not needs_isolation(record.game):
         return _replay_here(record)
     try:
