@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -276,6 +277,30 @@ def test_a_schema_cannot_stall_a_match(stalling: str, monkeypatch: pytest.Monkey
         is not None
     )
     assert isinstance(schema.sample([bad], stream(0, "stall")), dict)
+
+
+def lists(levels: int, least: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(levels):
+        schema = {"type": "array", "minItems": least, "items": schema}
+    return argument(schema)
+
+
+LARGE = {
+    "texts": argument({}, properties={f"p{n}": {"type": "string", "minLength": 10**5} for n in range(400)}),
+    "lists": lists(5, 100),
+    "objects": argument({}, properties={f"p{n}": {"type": "object", "minProperties": 9_000} for n in range(400)}),
+    "names": argument({"const": 1, "type": "null"}, required=["a", *(f"n{n}" for n in range(1_900))]),
+}
+for one in LARGE.values():
+    one["required"] = [*one["required"], *one["properties"]]
+
+
+@pytest.mark.parametrize("large", LARGE)
+def test_a_schema_that_asks_for_much_is_sampled_within_the_limit(large: str) -> None:
+    schema, start = Schema(LARGE[large]), time.process_time()
+    assert isinstance(schema.sample(["word"], stream(0, "large")), dict)
+    assert time.process_time() - start < module.SECONDS
 
 
 def test_a_schema_that_is_late_three_times_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,8 @@ _BARE = 10
 """Number of tries before every other try omits optional parts."""
 _STEPS = 2_000
 """Maximum number of schemas visited in one try."""
+_ALL_STEPS = 10 * _STEPS
+"""Number of schemas visited after which no other try begins."""
 _DEEPEST = 12
 _MOST = 1000
 """Maximum absolute value of an unbounded number."""
@@ -83,7 +85,11 @@ class ValueSampler:
     def draw(self, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Return the first object that matches, or the last one tried."""
         drawn: dict[str, Any] = {}
+        visited = 0
         for self._tried in range(_TRIES):
+            visited += self._steps
+            if visited >= _ALL_STEPS:
+                break
             self._steps = 0
             try:
                 value = self._draw_value(self._schema, 0)
@@ -174,13 +180,9 @@ class ValueSampler:
         """Add required properties, including those that present ones require."""
         waiting = [*needed]
         dependent = {**schema.get("dependencies", {}), **schema.get("dependentRequired", {})}
+        lists = [(name, others) for name, others in dependent.items() if isinstance(others, list)]
         while True:
-            waiting += [
-                other
-                for name in made
-                for other in (dependent.get(name, ()) if isinstance(dependent.get(name), list) else ())
-                if other not in made
-            ]
+            waiting += [other for name, others in lists if name in made for other in others if other not in made]
             if not waiting:
                 return
             name = waiting.pop()

@@ -26,10 +26,11 @@ _DEEPEST = 100
 
 _ANNOTATIONS = frozenset(
     "$schema title description default examples format deprecated readOnly writeOnly $comment required enum const type "
-    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems minProperties "
-    "maxProperties".split()
+    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf maxLength maxItems maxProperties".split()
 )
 """Fast keywords without subschemas."""
+_MOST_REQUIRED = 100
+"""Maximum length, in a plain schema, that texts, lists and objects must have."""
 _MOST_PLAIN, _DEEPEST_PLAIN = 500, 6
 """Maximum number of subschemas, and of levels. A choice evaluates its options twice, so time doubles per level."""
 
@@ -147,6 +148,8 @@ def _is_plain_keyword(key: str, value: Any) -> bool:
             return isinstance(value, list | tuple)
         case "items" | "additionalProperties":
             return isinstance(value, Mapping | bool)
+        case "minLength" | "minItems" | "minProperties":
+            return isinstance(value, int | float) and value <= _MOST_REQUIRED
     return key in _ANNOTATIONS
 
 
