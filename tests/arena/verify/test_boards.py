@@ -18,7 +18,7 @@ from gymposium_arena.entries import Entry, read_entry
 from gymposium_arena.results.file import compute_results, write_results
 from gymposium_arena.schedule import Lineup, make_lineups
 from gymposium_arena.site.build import write_site
-from gymposium_arena.verify import Finding
+from gymposium_arena.verify import Finding, verify_board
 from gymposium_arena.verify.lineup import MAX_FINDINGS
 from gymposium_arena.yardsticks import write_exact
 
@@ -373,6 +373,13 @@ def test_what_lies_beside_entries_is_found(copy: Copy) -> None:
     (copy.path / "README.md").touch()
     places = {finding.where for finding in copy.findings(sample=0) if "does not belong" in finding.what}
     assert places == {"suite.bak", "entries/notes.txt", "more", "more/file"}
+
+
+def test_a_built_site_beside_the_entries_is_no_mismatch(copy: Copy) -> None:
+    write_site(copy.board, copy.path / "site", replays=1)
+    verification = verify_board(copy.board, sample=0, seed=1)
+    assert not [finding for finding in verification.findings if "site" in finding.where]
+    assert any("The pages in site/ are not checked" in note for note in verification.notes)
 
 
 def test_a_file_that_says_something_twice_is_found(copy: Copy) -> None:

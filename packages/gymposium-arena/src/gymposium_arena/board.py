@@ -26,6 +26,9 @@ from gymposium_arena.schedule import Lineup
 from gymposium_arena.slugs import join_slugs, make_slug as slug_of
 from gymposium_arena.suite import Suite, read_suite
 
+SITE = "site"
+"""Default folder of a board's built pages, beside the suite."""
+
 
 class Board:
     """A board on disk. `Board(path)` opens it for reading."""

@@ -19,7 +19,7 @@ from gymposium.util.child_process import spawn_context
 from gymposium.util.plain_file import read_content
 from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
-from gymposium_arena.board import Board
+from gymposium_arena.board import SITE, Board
 from gymposium_arena.entries import Entry
 from gymposium_arena.schedule import make_lineups
 from gymposium_arena.verify.derived import check_exact, check_results, check_reviews
@@ -114,6 +114,8 @@ def verify_board(
         f"{quantity(count, 'match was', 'matches were')} played with {versions}, the version at entry."
         for versions, count in total.other_versions.items()
     ]
+    if only is None and (board.path / SITE).is_dir():
+        verification.notes.append(f"The pages in {SITE}/ are not checked. Build them again from this board.")
     affected = [entry for entry in entries if only in (None, entry.slug)]
     verification.add(_check_attested(affected))
     verification.add(check_files(board, entries, {board.path / check.where for check in checks}, only))

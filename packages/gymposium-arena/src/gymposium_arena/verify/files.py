@@ -10,12 +10,12 @@ from gymposium.analysis.review import get_review_path
 from gymposium.errors import BadRecord
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.strict_json import strict_json
-from gymposium_arena.board import Board
+from gymposium_arena.board import SITE, Board
 from gymposium_arena.entries import Entry
 from gymposium_arena.verify.findings import Finding
 
 _REPOSITORY_FILES = frozenset([".git", ".gitattributes", ".github", ".gitignore", "LICENSE", "README.md"])
-"""Names allowed beside the suite, for a board in a repository."""
+"""Names allowed beside the suite, for a board in a repository. Nothing in them is checked."""
 
 
 def check_files(board: Board, readable: Iterable[Entry], expected: set[Path], only: str | None) -> Iterator[Finding]:
@@ -62,7 +62,7 @@ def _walk(top: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(top):
         here = Path(folder)
         if here == top and (top / "suite.toml").exists():
-            folders[:] = [name for name in folders if name not in _REPOSITORY_FILES]
+            folders[:] = [name for name in folders if name not in {*_REPOSITORY_FILES, SITE}]
             files = [name for name in files if name not in _REPOSITORY_FILES]
         folders.sort()
         yield from (here / name for name in sorted([*folders, *files]))

@@ -50,10 +50,10 @@ def build_site(
         gymposium leaderboard build boards/quick --out public --replays 20
         python -m http.server --directory boards/quick/site
     """
-    from gymposium_arena.board import Board
+    from gymposium_arena.board import SITE, Board
     from gymposium_arena.site.build import REPLAYS, write_site
 
-    out = check_writable("--out", site or board / "site")
+    out = check_writable("--out", site or board / SITE)
     built = write_site(Board(board), out, replays=REPLAYS if replays is None else replays, earlier=earlier or ())
     if as_json:
         print_json({"index": str(out / "index.html"), "matches": len(built.pages)})
