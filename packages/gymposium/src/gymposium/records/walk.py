@@ -1,4 +1,4 @@
-"""Step through a recorded match decision by decision, with its replies, moves and chance outcomes.
+"""Stepping through a recorded match by decision, with replies, moves and chance outcomes.
 
 `gymposium replay` and the viewer's pages show matches this way.
 """
@@ -28,10 +28,10 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class RecordedReply:
-    """One recorded reply, with the reason given in its prompt for asking again."""
+    """One recorded reply and, if it is a retry, why the seat was asked again."""
 
     turn: Turn
-    """The reply, as the driver reads it."""
+    """The reply, as read by the driver."""
     reason: str | None
     """Why the seat's last reply was rejected, if this is a retry."""
 
@@ -40,32 +40,30 @@ class RecordedReply:
 class Decision(Generic[T]):
     """One decision in a match: the position, the seats to move, and their replies and moves.
 
-    The last one is the end of the match."""
+    A match's last `Decision` is its end."""
 
     seen: T
-    """The value of `look` for the match before the moves."""
+    """The result of `look` for the match before the moves."""
     chance: list[str]
     """Chance outcomes since the previous decision."""
     seats: tuple[int, ...]
     """The seats to move; () at the end."""
     moves: dict[int, str] = field(default_factory=dict)
-    """Each seat's move; {} if the match ended or broke off instead."""
+    """Each seat's move; {} if no move was made, because the match ended or broke off."""
     replies: dict[int, list[RecordedReply]] = field(default_factory=dict)
     """Each seat's replies in order; all but the last were rejected. Seats without a reply are omitted."""
     opening: bool = False
     """True if the moves were drawn in the match's opening, without asking players."""
     played: MatchResult | None = None
-    """The replay, in the decision that ended it."""
+    """The replayed match's result, in the decision that ended it; otherwise None."""
 
 
 def replay_decisions(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
-    """Yield the decisions of a recorded match in order, as the driver replays it.
+    """Replay a recorded match with the driver, and yield its decisions in order. The last one is the end of the match.
 
-    The last one is the end of the match. `look` is called with the match at each decision, before the moves are made,
-    and must not change it.
-
-    Raises `GymposiumError` at the first event that does not follow from the recorded replies and seeds, and any error
-    from the game's engine."""
+    `look` is called with the match at each decision, before the moves are made, and must not change it. Raises
+    `GymposiumError` at the first event that does not follow from the recorded replies and seeds, and any error from the
+    game's engine."""
     job = make_replay_job(load_game_of_record(record), record)
     running = RunningMatch(job)
     running.begin()
@@ -109,11 +107,11 @@ def replay_decisions(record: Record, look: Callable[[Match], T]) -> Iterator[Dec
 
 
 def replay_choices(record: Record, look: Callable[[Match], T]) -> Iterator[tuple[int, Decision[T], int, bool]]:
-    """Yield each player choice from `replay_decisions`: the decision's number, the decision, the seat, and whether its
-    reply failed.
+    """Yield each player's choice from `replay_decisions`: the decision's number, the decision, the seat, and whether
+    its reply failed.
 
-    After a failed reply the match ended or a move was drawn. Moves in a random opening are skipped. So are seats whose
-    move was never made, because another seat's reply ended the match. Raises the same errors as `replay_decisions`."""
+    After a failed reply, the match ended or a move was drawn. Skipped are moves in a random opening, and seats whose
+    move was never made because another seat's reply ended the match. Raises the same errors as `replay_decisions`."""
     for step, decision in enumerate(replay_decisions(record, look)):
         for seat in () if decision.opening else decision.seats:
             replies = decision.replies.get(seat, [])
@@ -124,14 +122,14 @@ def replay_choices(record: Record, look: Callable[[Match], T]) -> Iterator[tuple
 
 
 class _DecisionBuilder(Generic[T]):
-    """A builder of decisions from a replay that checks its events against the recorded ones."""
+    """A builder of decisions from a replay, which checks the replay's events against the record."""
 
     def __init__(self, record: Record, look: Callable[[Match], T]) -> None:
         self._record, self._look = record, look
         self._shown = 0
         """Number of events in earlier decisions."""
         self.at = 0
-        """Number of events before the current decision."""
+        """Number of events up to the current decision."""
         self._checked = 0
 
     def begin(self, match: Match) -> Decision[T]:
@@ -142,7 +140,7 @@ class _DecisionBuilder(Generic[T]):
         return Decision(self._look(match), [event.move for event in events[self._shown :]], tuple(match.to_move()))
 
     def end(self, step: Decision[T], match: Match) -> Decision[T]:
-        """Return the decision with its moves, if the match did not end or break off in it."""
+        """Return the decision with its moves, unless the match ended or broke off in it."""
         moves = match.events[self.at : self.at + len(step.seats)]
         self._shown = self.at + len(moves)
         self._check(match.events[: self._shown])

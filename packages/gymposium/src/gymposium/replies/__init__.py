@@ -1,1 +1,1 @@
-"""From a position to a prompt, and from a reply to a move."""
+"""Building prompts from positions, and reading moves from replies."""

@@ -9,7 +9,7 @@ _WORDS = (
     "|plan(?:ning)?|deliberat(?:e|ion)|brainstorm(?:ing)?|contemplat(?:e|ion)|critique|draft)"
 )
 _NAME = rf"(?:[\w.|-]*[:_.|-]|ant)?{_WORDS}(?:[_-](?!(?:start|begin|end)\b)\w{{1,20}})?"
-"""Names of thoughts, such as `think`, `seed:cot`, `internal_monologue`, `thought_process` or `think_fast`."""
+"""Pattern for names that mark thoughts, such as `think`, `seed:cot`, `internal_monologue` or `thought_process`."""
 _CLOSES = r"\\?/[ \t]*|end[_▁](?:of[_▁])?|(?=[\w:.|-]{0,60}[_:-]end\b)"
 _ATTRIBUTES = r"(?:\s[^<>&]{0,200})?(?<!/)"
 _OPENS = "(?:(?:begin|start)[_▁](?:of[_▁])?)?"
@@ -20,11 +20,12 @@ _NAMED = (
     rf"(?P<tag>(?:<|&lt;){_PREFIX}(?P<tag_closes>{_CLOSES})?{_OPENS}(?P<tag_name>{_NAME}){_SIDE}{_ATTRIBUTES}{_SUFFIX})",
     rf"(?P<bracket>\[(?P<bracket_closes>{_CLOSES})?{_OPENS}(?P<bracket_name>{_NAME}){_SIDE}\s*\])",
 )
-"""Delimiters with a name: `<think>`, `<think kind="x">`, `<|begin_of_thought|>`, `<|think:start|>`, `[THINK]`."""
+"""Pattern for delimiters that contain such a name: `<think>`, `<think kind="x">`, `<|begin_of_thought|>`,
+`<|think:start|>`, `[THINK]`."""
 BRACKET_CLOSING = re.compile(rf"\[(?:{_CLOSES}){_OPENS}(?P<name>{_NAME}){_SIDE}\s*\]", re.IGNORECASE)
-"""A bracketed name that closes a thought. A bracketed name without one after it is a heading."""
+"""A bracketed name that closes a thought, such as `[/think]`. A bracketed name that nothing closes is a heading."""
 BRACKET_TOKENS = frozenset({"[THINK]"})
-"""Bracketed names that are control tokens. They open a thought even if it is never closed."""
+"""Bracketed names that are control tokens. They open a thought even if nothing closes it."""
 
 PAIRS = {
     "kimi": ("◁think▷", "◁/think▷"),
@@ -56,28 +57,28 @@ PAIRS = {
 HEADINGS = {style: re.compile(PAIRS[style][1], re.IGNORECASE) for style in ("granite", "apriel")}
 """Patterns that close thoughts opened by a sentence.
 
-Other models write such sentences too, so a sentence opens a thought only if something closes it."""
+Other models write such sentences too, so a sentence opens a thought only if a closing pattern follows."""
 TOKEN_STYLES = PAIRS.keys() - {"granite", "ollama"}
-"""Styles whose delimiters are control tokens, which do not occur in text by chance."""
+"""Styles whose delimiters are control tokens, which do not occur in ordinary text."""
 _PAIRED = [f"(?P<{style}>{opens}|(?P<{style}_closes>{closes}))" for style, (opens, closes) in PAIRS.items()]
 
 _DETAILS = (
     rf"(?P<details><(?:(?P<details_closes>/)|(?P<details_thinks>(?=details\s[^<>]{{0,200}}\btype\s*=\W{{0,2}}{_WORDS}\b"
     rf"|details\b[^<>]{{0,200}}>\s{{0,9}}<summary>[^<\n]{{0,60}}\b{_WORDS}\b)))?details\b[^<>]{{0,300}}>)"
 )
-"""A collapsible section, as Open WebUI writes thoughts."""
+"""A collapsible section, the form in which Open WebUI writes thoughts."""
 _FENCE = r"(?P<fence>^(?:`{3,}+|~{3,}+)[ \t]*+(?P<info>[\w.+-]*+)[ \t\r]*+$)"
-"""A line that opens or closes a code fence. A fence labeled with a name of thoughts holds thoughts."""
+"""A line that opens or closes a code fence. A fence whose label is a thought name contains thoughts."""
 
 _HEADERS = (
     r"<\|(?:im_\w{1,20}|start(?:_header_id|_of_role)?|header_start|begin|turn)\|?>|<start_of_turn>|<extra_id_1>|\]~b\]"
 )
-"""Tokens that may precede a turn's role."""
+"""Control tokens that may precede a turn's role."""
 _OTHERS = "user|human|system|developer|tool|observation|environment|ipython"
 
 
 def _turn_pattern(roles: str) -> str:
-    """Return the pattern that begins a turn of one of these roles, in the templates of different models."""
+    """Return the pattern for the start of a turn by one of these roles, in various models' templates."""
     return (
         rf"(?:{_HEADERS})[ ]?(?:{roles})\b(?!/think)"
         rf"|<[|｜](?:im_)?(?:{roles})(?:_(?:start|begin|token))?[|｜]>|\[\|(?:{roles})\|\]|<role>(?:{roles})</role>"
@@ -89,7 +90,7 @@ USER_TURN = re.compile(rf"{_turn_pattern(_OTHERS)}|</s>\s{{0,9}}(?:<s>)?\s{{0,9}
 PLAIN_TURN = re.compile(
     rf"^[ \t>#*_\[<]{{0,9}}+(?:{_OTHERS})(?: \d{{1,3}})?[*_\]>]{{0,3}}+ ?[:：]", re.IGNORECASE | re.MULTILINE
 )
-"""A line that begins such a turn without a control token: `User:`."""
+"""A line that begins a non-assistant turn without a control token: `User:`."""
 TURN_END = re.compile(
     r"<[|｜](?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|end▁of▁sentence|END_OF_TURN_TOKEN)[|｜]>|<end_of_turn>|</s>"
 )
@@ -102,15 +103,15 @@ FIRST = re.compile(
 )
 """Lookahead for the first characters of all delimiters. It makes the search several times faster."""
 LONGEST_FIRST = 4
-"""Number of characters needed to decide whether a text begins with a possible opening delimiter."""
+"""Number of characters needed to decide whether a text may begin with an opening delimiter."""
 _DELIMITER = "|".join((_DETAILS, *_NAMED, *_PAIRED, _FENCE))
 THOUGHT = re.compile(
     f"{FIRST.pattern}(?:{_DELIMITER}|(?P<turn>{ASSISTANT_TURN.pattern}))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A delimiter of thoughts, or the start of an assistant turn.
+"""Pattern for a delimiter of thoughts, or the start of an assistant turn.
 
-The last group is its style. The group `STYLE_closes` is set if it closes a thought."""
+The last group is the delimiter's style. The group `STYLE_closes` is set if it closes a thought."""
 THOUGHT_NAME = re.compile(_NAME, re.IGNORECASE)
 LONGEST_THOUGHT_DELIMITER = 300
 
@@ -129,10 +130,10 @@ _TURN_TOKENS = (
     r"\[END FINAL RESPONSE\]|<0x0A>",  # Apriel, Ernie
 )
 _TURN = re.compile(rf"(?!{_DELIMITER})(?:{'|'.join(_TURN_TOKENS)})\s*+", THOUGHT.flags)
-"""A control token around the text of a turn, such as `<|im_end|>` or `<|im_start|>assistant`."""
+"""A control token before or after a turn's text, such as `<|im_end|>` or `<|im_start|>assistant`."""
 _LEADING_TURNS = re.compile(f"(?:{_TURN.pattern})*", THOUGHT.flags)
 _LONGEST_TRAILING = 1000
-"""Number of characters searched for tokens at the end of a reply."""
+"""Number of characters at the end of a reply that are searched for tokens."""
 
 _ANSWERS = (
     "(?:(?:final|my)[_-]?)?(?:answer|response|result|output|reply|solution|conclusion|action|choice|decision)"
@@ -143,7 +144,7 @@ _WRAPPERS = (
     (rf"\[(?:{_ANSWERS})\]", rf"\[/(?:{_ANSWERS})\]"),
     (r"(?:\$+|\\[(\[])?\s*+\\boxed\{(?:\\(?:text|math)\w{0,4}\{)?", r"\}{1,2}\s*+(?:\$+|\\[)\]])?"),
 )
-"""Text that models write around a whole answer: opening and closing patterns."""
+"""Opening and closing patterns of text that models write around a whole answer."""
 _WRAPPED = [
     re.compile(rf"(?:{opens})(?P<inside>.*?)(?:{closes})", re.IGNORECASE | re.DOTALL) for opens, closes in _WRAPPERS
 ]
@@ -163,6 +164,6 @@ def strip_turn_tokens(reply: str) -> str:
 
 
 def unwrap_answer(text: str) -> str:
-    """Return the text inside the tags or box around a whole answer, or the text itself without one."""
+    """Return the text inside the tags or box around a whole answer, or the unchanged text if there are none."""
     matches = (wrapped.fullmatch(text) for wrapped in _WRAPPED)
     return next((match["inside"].strip() for match in matches if match), text)

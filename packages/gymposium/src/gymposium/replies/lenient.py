@@ -1,4 +1,4 @@
-"""Moves in replies that lack the form requested by the prompt.
+"""Finding moves in replies that lack the form requested by the prompt.
 
 The *answer* is the reply without its thoughts (`gymposium.replies.thoughts`). A *mark* is a place in the answer where a
 move is marked, in one of these ways:
@@ -6,9 +6,9 @@ move is marked, in one of these ways:
 - `<move>b2</move>` in any case, or an unclosed `<move>b2`.
 - `{"move": "b2"}` in any case, possibly with other keys, in a code fence or in text. The move may be a tool call.
 
-Only marks count: prose neither makes nor withdraws a move. An unclosed mark counts only if it is the last. If any mark
-holds a move of the game, marks with other text do not count, such as `<move>your move</move>`. If two marks that count
-hold different moves, the reply has no move.
+Only marks count: prose neither makes nor withdraws a move. An unclosed mark counts only if it is the last mark. If any
+mark holds a move of the game, marks with other text, such as `<move>your move</move>`, are ignored. If two counted
+marks hold different moves, the reply has no move.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from gymposium.util.strict_json import strict_json
 Repair = Literal["thoughts", "text", "fence", "json", "tags"]
 """What was wrong with a reply.
 
-`thoughts`, `text` or a code `fence` surround the move, or it is in `json` or `tags` that were not requested or are
-malformed."""
+`thoughts`, `text` or a code `fence` surround the move, or the move is in `json` or `tags` that were not requested or
+are malformed."""
 REPAIRS: tuple[Repair, ...] = get_args(Repair)
 
 _TAG = re.compile(r"<[ \t]*+(?P<slash>/?)[ \t]*+move[ \t]*+>", re.IGNORECASE)
 _BEGINNING = re.compile(rf"(?P<tag>{_TAG.pattern})|(?P<object>\{{(?=\s*+\"))", re.IGNORECASE)
-"""The possible beginnings of a mark."""
+"""Pattern for the possible beginnings of a mark."""
 _MOST_BROKEN = 100
-"""Maximum number of broken objects to try, because each costs time proportional to the answer."""
+"""Maximum number of malformed objects to try. Each takes time proportional to the answer's length."""
 _EXAMPLE = re.compile(r"[\s.…]*")
 _QUOTED_TAG = re.compile(r"`</?move[ \t]*>`(?!\w)", re.IGNORECASE)
 """A tag that is only mentioned: "the `<move>` tag"."""
@@ -46,17 +46,17 @@ _JSON = json.JSONDecoder(parse_int=str, parse_float=str)
 _TOLERANT_JSON = json.JSONDecoder(parse_int=str, parse_float=str, strict=False)
 _ESCAPE = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\')
 _BACKSLASH = "\ufdd0"
-"""Placeholder for a backslash that escapes nothing: a noncharacter, so all positions stay the same."""
+"""Placeholder for a backslash that escapes nothing. It is a single noncharacter, so positions do not change."""
 
 _FENCE = re.compile(r"(?:`{3,}|~{3,})[\w.+-]*")
 _INFO = re.compile(r"[^\S\n]*+[\w.+-]*+[^\S\n]*+\n")
-"""The rest of the line that opens a fence, such as `json`."""
+"""The rest of a fence's opening line, such as `json`."""
 
 _LONGEST_DECORATED = 1000
 _MOST_LAYERS = 5
 """Maximum number of nested fences, tags and boxes to remove from a move."""
 _TWINS = str.maketrans({**dict.fromkeys("‐‑‒–—−", "-"), "⁄": "/", "×": "x"})
-"""Typographic variants that models write in moves: `all‑in`, `2×3`."""
+"""Typographic variants that models write in moves, such as `all‑in` or `2×3`, with their replacements."""
 _INVISIBLE = "\ufeff\u200b\u2060"
 _DECORATION = re.compile(
     r"""(?P<quote>\*\*|__|\$\$?|["'`*_])(?P<quoted>.+)(?P=quote)|(?P<sentence>.+)\."""
@@ -77,7 +77,7 @@ class MoveMark:
     """The move, with its white space."""
     is_complete: bool = True
     is_exact: bool = False
-    """Whether it has exactly the form that a prompt requests."""
+    """Whether the mark has exactly the form that a prompt requests."""
 
 
 def find_marks(answer: str) -> Iterator[MoveMark]:
@@ -101,9 +101,9 @@ def find_marks(answer: str) -> Iterator[MoveMark]:
 
 
 def find_final_mark(answer: str, move: Callable[[str], str | None] = str.strip) -> MoveMark | None:
-    """Return the mark with an answer's move, or None if the answer has no move.
+    """Return the mark that holds an answer's move, or None if the answer has no move.
 
-    `move` returns the move for a mark's text, or None if it is not one."""
+    `move` is a function that returns the move for a mark's text, or None if the text is not a move."""
     marks = [mark for mark in find_marks(answer) if not _EXAMPLE.fullmatch(mark.text)]
     counted = [mark for mark in marks if mark.is_complete or mark is marks[-1]]
     moves = [(mark, found) for mark in counted if (found := move(mark.text)) is not None]
@@ -116,7 +116,7 @@ class FoundMove:
     """A move found in a reply that lacks the requested form."""
 
     move: str
-    """Its text, with whitespace."""
+    """The move's text, with whitespace."""
     repairs: set[Repair]
 
 
@@ -125,8 +125,8 @@ def find_move(
 ) -> FoundMove | None:
     """Return an answer's marked move with the repairs other than `thoughts`, or None if there is no move.
 
-    `form` is the form that the prompt requests, and `move` is as in `find_final_mark`. Free text is read whole or not
-    at all."""
+    `form` is the form that the prompt requests, and `move` is as in `find_final_mark`. Free text must be read
+    completely."""
     text = answer.text
     mark = find_final_mark(text, move)
     if mark is None or mark.start < answer.certain or (is_free_text and not _is_whole(text, mark)):
@@ -143,7 +143,7 @@ def find_move(
 
 
 def index_moves(legal: Sequence[str]) -> dict[str, list[str]]:
-    """Group the legal moves by their text without case, spacing and typography, for `find_legal`."""
+    """Group the legal moves by normalized text (case, spacing and typography removed), for `find_legal`."""
     moves = defaultdict[str, list[str]](list)
     for move in legal:
         moves[_fold(move)].append(move)
@@ -151,7 +151,8 @@ def index_moves(legal: Sequence[str]) -> dict[str, list[str]]:
 
 
 def find_legal(text: str, moves: Mapping[str, Sequence[str]]) -> str | None:
-    """Return the legal move that equals a text, or else the only one that differs in case, spacing or typography."""
+    """Return the legal move that equals a text, or else the only legal move that differs just in case, spacing or
+    typography."""
     equal = moves.get(_fold(text), ())
     return text if text in equal else equal[0] if len(equal) == 1 else None
 
@@ -163,7 +164,7 @@ def _fold(text: str) -> str:
 
 
 def _is_whole(answer: str, final: MoveMark) -> bool:
-    """Return whether all marks are complete and the final one is neither inside nor before a thought."""
+    """Return whether all marks are complete and the final mark is neither inside nor before a thought."""
     marks = [*find_marks(answer)]
     before, after = answer[: final.start].strip(), answer[final.end :].strip()
     if not all(mark.is_complete for mark in marks) or _TAG.search(after) or remove_thoughts(after) != after:
@@ -172,7 +173,7 @@ def _is_whole(answer: str, final: MoveMark) -> bool:
 
 
 def unwrap_fence(text: str) -> str:
-    """Return the content of a text that is one code fence, or else the text."""
+    """Return the content of a text that is a single code fence, or else the text."""
     fence = re.match("`{3,}|~{3,}", text)
     inside = text[fence.end() :].removesuffix(fence[0]) if fence else text
     if fence is None or len(text) - len(inside) < 2 * len(fence[0]) or fence[0][:3] in inside:
@@ -182,10 +183,10 @@ def unwrap_fence(text: str) -> str:
 
 
 def strip_decoration(text: str) -> tuple[str, set[Repair]]:
-    """Strip what models write around a move, and return the repairs.
+    """Strip the decoration that models write around a move, and return the move and the repairs.
 
-    Such decoration is a code fence, tags, a box, control tokens, emphasis, quotation marks, a period, `Move:` or
-    invisible characters. Line breaks within the JSON of a call are also removed."""
+    Decoration is a code fence, tags, a box, control tokens, emphasis, quotation marks, a period, `Move:` or invisible
+    characters. Line breaks within a call's JSON are also removed."""
     bare, repairs = text.strip(), set[Repair]()
     for _ in range(_MOST_LAYERS):
         outer = bare
@@ -208,7 +209,7 @@ def strip_decoration(text: str) -> tuple[str, set[Repair]]:
 
 
 def _parse_tag(answer: str, tag: re.Match[str]) -> MoveMark:
-    """Return the mark that begins with this tag."""
+    """Return the mark that starts with this tag."""
     following = _TAG.search(answer, tag.end())
     is_complete = following is not None and following["slash"] == "/"
     text = answer[tag.end() : following.start() if following else None]
@@ -218,8 +219,9 @@ def _parse_tag(answer: str, tag: re.Match[str]) -> MoveMark:
 
 
 def _find_object_end(answer: str, start: int, masked: Callable[[], str]) -> tuple[int, bool]:
-    """Return the end of an object, and whether it is valid JSON: it may also hold what `mask_stray_backslashes`
-    repairs. Raises `json.JSONDecodeError`, or `RecursionError` for objects that are nested too deeply."""
+    """Return the end of an object, and whether it is valid JSON without the repair of `mask_stray_backslashes`.
+
+    Raises `json.JSONDecodeError`, or `RecursionError` for objects that are nested too deeply."""
     try:
         return _JSON.raw_decode(answer, start)[1], True
     except json.JSONDecodeError as error:
@@ -229,22 +231,22 @@ def _find_object_end(answer: str, start: int, masked: Callable[[], str]) -> tupl
 
 
 def mask_stray_backslashes(text: str) -> str:
-    """Replace backslashes that escape nothing in JSON, such as LaTeX's, by placeholders of the same length.
+    """Replace backslashes that escape nothing in JSON, such as those in LaTeX, with placeholders of the same length.
 
-    `load_object` restores them."""
+    `load_object` restores the backslashes."""
     return text if _BACKSLASH in text else _ESCAPE.sub(lambda escape: escape[1] or _BACKSLASH, text)
 
 
 def load_object(text: str) -> dict[str, Any]:
-    """Parse a JSON object whose strings may contain line breaks. Raises `ValueError`."""
+    """Parse a JSON object whose strings may contain line breaks. Raises `ValueError` for other text."""
     value: dict[str, Any] = strict_json(text, any_integer=True, raw_lines=True)
     return {key: move.replace(_BACKSLASH, "\\") if isinstance(move, str) else move for key, move in value.items()}
 
 
 def _parse_object(answer: str, start: int, masked: Callable[[], str]) -> tuple[MoveMark | None, int | None]:
-    """Return the mark for the object at a brace, and the object's end.
+    """Return the mark for the object that starts at a brace, and the object's end.
 
-    The mark is None for an object without a move, and the end is None if there is no object."""
+    The mark is None for an object without a move. The end is None if there is no object."""
     try:
         end, is_valid = _find_object_end(answer, start, masked)
         value = load_object((answer if is_valid else masked())[start:end])
@@ -262,7 +264,7 @@ def _parse_object(answer: str, start: int, masked: Callable[[], str]) -> tuple[M
 
 
 def _inspect_surroundings(answer: str, mark: MoveMark) -> tuple[bool, bool]:
-    """Return whether a mark fills a code fence, and whether the answer has nothing else."""
+    """Return whether a mark fills a code fence, and whether the answer contains nothing else."""
     before, after = answer[: mark.start].strip(), answer[mark.end :].strip()
     head, _, line = before.rpartition("\n")
     is_fenced = _FENCE.fullmatch(line) is not None and after.startswith(("```", "~~~"))

@@ -25,7 +25,7 @@ class PromptParts(NamedTuple):
     rules: str
     """The rules, the same in all of a seat's prompts."""
     position: str
-    """The seat's view, and in the full style its legal moves."""
+    """The seat's view and, in the full style, its legal moves."""
     instructions: str
     """How to answer, the same in all prompts."""
 
@@ -51,12 +51,12 @@ class Prompt:
     def __call__(self, observation: Observation, reason: str | None = None, *, rules: bool = True) -> str:
         """Return the prompt for an observation.
 
-        `reason` says why the seat's last reply was rejected; it comes first. `rules=False` omits the rules, for later
-        messages of a conversation that began with them."""
+        `reason` says why the seat's last reply was rejected, and comes first. `rules=False` omits the rules, for later
+        messages in a conversation that began with them."""
         return "".join(self.parts(observation, reason, rules=rules))
 
     def parts(self, observation: Observation, reason: str | None = None, *, rules: bool = True) -> PromptParts:
-        """Return the parts of the prompt for the same arguments."""
+        """Return the parts of the prompt that `__call__` returns for these arguments."""
         position = observation.text
         if self._full and observation.legal_moves is not None:
             position += f"Legal moves: {', '.join(observation.legal_moves)}\n"

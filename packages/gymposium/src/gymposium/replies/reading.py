@@ -1,6 +1,6 @@
-"""Readers of replies, which classify the text of a reply as *move*, *illegal*, *unparsable* or *cut off*.
+"""Readers of replies, which classify a reply's text as *move*, *illegal*, *unparsable* or *cut off*.
 
-A reader also writes the answer instructions of the prompt. Strict readers accept a reply only if all of it has the
+A reader also writes the answer instructions for the prompt. Strict readers accept a reply only if it has exactly the
 requested form. Lenient readers also find a marked move in other replies, and report what they repaired
 (`gymposium.replies.lenient`). Prose is never searched for a move. *Cut off* depends only on the player's finish reason.
 Replies over `MAX_REPLY` characters are *unparsable*.
@@ -66,12 +66,12 @@ class Reading:
     move: str | None = None
     """The legal or illegal move; None for other kinds."""
     detail: str = ""
-    """Why the reply is not a tool call, in a few words; empty in games without tools."""
+    """Short reason why the reply is not a tool call; empty in games without tools."""
     repaired: tuple[Repair, ...] = ()
     """Repairs by a lenient reader; () if the reply has the requested form or no move."""
 
     def reason(self, legal: Sequence[str] | None) -> str:
-        """Return a message to the player that says why the reply was rejected."""
+        """Return a message that tells the player why the reply was rejected."""
         allowed = f" Legal moves: {', '.join(legal)}." if legal else ""
         if self.kind == "illegal":
             return f"{self.move!r} is not legal now.{allowed}"
@@ -101,7 +101,7 @@ class Reader(Protocol):
 
 
 class MoveReader:
-    """A reader of replies that are only the move."""
+    """A reader for replies that consist of the move only."""
 
     name = "move"
 
@@ -118,7 +118,7 @@ class MoveReader:
 
 
 class TagsReader:
-    """A reader of replies such as `<think>…</think><move>…</move>`. Thoughts are optional and ignored."""
+    """A reader for replies such as `<think>…</think><move>…</move>`. Thoughts are optional and ignored."""
 
     name = "tags"
 
@@ -142,7 +142,7 @@ class TagsReader:
 
 
 class JsonReader:
-    """A reader of replies that are a JSON object with one key: `{"move": "…"}`."""
+    """A reader for replies that are a JSON object with one key: `{"move": "…"}`."""
 
     name = "json"
 
@@ -188,7 +188,7 @@ class LenientReader:
         return self.strict.answer(move)
 
     def find_answer(self, reply: str, *, is_free_text: bool) -> SplitReply:
-        """Split a reply into answer and thoughts, without surrounding control tokens and later turns."""
+        """Split a reply into answer and thoughts, dropping surrounding control tokens and later turns."""
         reply = self._cut_to_first_turn(reply, is_free_text)
         if not is_free_text and (_is_marked_object(reply) or _has_thoughts_behind_mark(reply)):
             return SplitReply(reply)
@@ -202,8 +202,8 @@ class LenientReader:
     ) -> FoundMove | None:
         """Return the move in a reply that lacks the strict form, with the repairs.
 
-        Returns None if there is nothing to repair, or no move. `move` is as in `find_final_mark`. Marks are ignored in
-        free text that is requested without a mark."""
+        Returns None if there is nothing to repair or no move. `move` is as in `find_final_mark`. If free text is
+        requested without a mark, marks in it are ignored."""
         answer = self.find_answer(reply, is_free_text=is_free_text)
         bare = self._cut_to_first_turn(reply, is_free_text)
         allowed = split_leading_thoughts(bare)[1].strip() if isinstance(self.strict, TagsReader) else bare
@@ -226,8 +226,8 @@ class LenientReader:
     def _cut_to_first_turn(self, reply: str, is_free_text: bool) -> str:
         """Return the first turn of a reply, without surrounding control tokens.
 
-        Free text may mention such tokens. So all turns are returned unless the first has a complete mark, or bare text
-        is followed by another assistant turn."""
+        Free text may mention such tokens. So all turns are returned unless the first turn has a complete mark, or bare
+        text is followed by another assistant turn."""
         reply = self._cut_plain_turn(strip_turn_tokens(reply), is_free_text)
         first = strip_turn_tokens(cut_to_first_turn(reply))
         if not is_free_text or first == reply:
@@ -238,9 +238,10 @@ class LenientReader:
         return first if mark is not None and mark.is_complete else reply
 
     def _cut_plain_turn(self, reply: str, is_free_text: bool) -> str:
-        """Cut a reply at the first line such as `User:` after its answer.
+        """Cut a reply after its answer, at the first line such as `User:`.
 
-        The answer is a complete mark, or any text if the move is requested without a mark and the reply has none."""
+        The answer is a complete mark. If the move is requested without a mark and the reply has no mark, any text
+        counts as an answer."""
         if PLAIN_TURN.search(reply) is None or not self._has_marks(is_free_text):
             return reply
         marks = [(mark.start, mark.end) for mark in find_marks(reply) if mark.is_complete]
@@ -254,12 +255,12 @@ class LenientReader:
         return find_answer(reply)
 
     def _has_marks(self, is_free_text: bool) -> bool:
-        """Return whether a move may be marked. Free text that is requested bare may not."""
+        """Return whether moves may be marked. In free text that is requested without a mark, they may not."""
         return not (is_free_text and isinstance(self.strict, MoveReader))
 
 
 def _is_marked_object(reply: str) -> bool:
-    """Return whether a reply, apart from a code fence, is a JSON object with the key `move`."""
+    """Return whether a reply is a JSON object with the key `move`, ignoring a code fence around it."""
     text = unwrap_fence(reply)
     if not text.startswith("{"):
         return False
@@ -271,9 +272,9 @@ def _is_marked_object(reply: str) -> bool:
 
 
 def _has_thoughts_behind_mark(reply: str) -> bool:
-    """Return whether a reply's thoughts only explain the move.
+    """Return whether a reply's thoughts only explain its move.
 
-    They are named and closed, they follow a complete mark, and no mark comes after they begin."""
+    Such thoughts are named and closed, they follow a complete mark, and no mark comes after they begin."""
     reply = reply.strip()
     if (start := find_trailing_thoughts(reply)) is None:
         return False
@@ -282,16 +283,16 @@ def _has_thoughts_behind_mark(reply: str) -> bool:
 
 
 READERS: dict[str, Reader] = {r.name: r for r in (MoveReader(), TagsReader(), JsonReader())}
-"""Strict readers for every game."""
+"""Strict readers that work in every game, by name."""
 LENIENT: dict[str, LenientReader] = {r.name: r for r in map(LenientReader, READERS.values())}
-"""Lenient readers for every game."""
+"""Lenient readers that work in every game, by name."""
 GENERAL: dict[str, Reader] = READERS | LENIENT
-"""Readers for every game."""
+"""All readers that work in every game, by name."""
 _ALL = GENERAL | {r.name: r for r in list_tools_readers()}
 
 
 def get_reader(name: str) -> Reader:
-    """Return the reader with this name. Raises `UnknownName`, or `BadOption` for anything but text."""
+    """Return the reader with this name. Raises `UnknownName`, or `BadOption` if `name` is not text."""
     if not isinstance(name, str):
         raise BadOption(f"Unknown reply={name!r}. Use {', '.join(map(repr, READERS))}.")
     try:
@@ -318,9 +319,9 @@ def bind_reader(how: Reader, tools: tuple[Tool, ...], game: str) -> Reader:
 
 
 def split_thoughts(reply: str, how: Reader, *, is_free_text: bool) -> tuple[str, str]:
-    """Split a reply into the thoughts that its reader ignores, and the answer.
+    """Split a reply into the thoughts that its reader ignores and the answer.
 
-    The answer is the whole reply if the reader finds no thoughts."""
+    If the reader finds no thoughts, the answer is the whole reply."""
     thoughts, answer = "", reply
     if len(reply) <= MAX_REPLY and isinstance(how, LenientReader):
         found = how.find_answer(reply, is_free_text=is_free_text)
@@ -341,12 +342,12 @@ def read(
 ) -> Reading:
     """Read a reply.
 
-    With listed moves, whitespace around the move is ignored. An illegal text is *illegal* if it looks like a move of
-    this game (it matches `pattern`, or `pattern` is None), else *unparsable*.
+    With listed moves, whitespace around the move is ignored. Text that is not a legal move is *illegal* if it matches
+    `pattern`, the game's move pattern, or if `pattern` is None.
 
-    In free text (`legal` is None) whitespace counts, and every text that is not blank is a move. Text with a lone
-    surrogate cannot be encoded and is *unparsable*. With `calls`, only tool calls are moves, in canonical form
-    (`gymposium.tasks.tools.format_calls`)."""
+    Otherwise it is *unparsable*. In free text (`legal` is None), whitespace counts, and every text that is not blank is
+    a move. Text with a lone surrogate cannot be encoded and is *unparsable*. With `calls`, only tool calls are moves,
+    in canonical form (`gymposium.tasks.tools.format_calls`)."""
     if type(how) is LenientReader:
         return _read_leniently(text, legal, how, pattern, cut_off=cut_off, calls=calls)
     if cut_off:
@@ -377,7 +378,7 @@ def _read_leniently(
     cut_off: bool,
     calls: bool,
 ) -> Reading:
-    """Read a reply strictly, and repair it if it has no move or if its move may contain thoughts."""
+    """Read a reply strictly. If it has no move, or its move may contain thoughts, repair it."""
     reading = read(text, legal, how.strict, pattern, cut_off=cut_off, calls=calls)
     is_free_text = legal is None and not calls
     if isinstance(how.strict, TagsReader) and reading.kind in ("move", "illegal") and has_invented_turn(text):
@@ -410,7 +411,7 @@ def _read_decorated(
     *,
     calls: bool,
 ) -> tuple[Reading, set[Repair]]:
-    """Read a move's text and return the repairs: removed decoration, or a change of case or whitespace.
+    """Read a move's text and return the reading with the repairs: removed decoration, or changed case or whitespace.
 
     `moves` are the legal moves from `index_moves`."""
     reading = read(text, legal, READERS["move"], pattern, calls=calls)
@@ -426,7 +427,7 @@ def _read_decorated(
 
 
 def _is_certain(reading: Reading, pattern: re.Pattern[str] | None) -> bool:
-    """Return whether a reading is a legal move, or an illegal one that looks like a move."""
+    """Return whether a reading is a legal move, or an illegal text that looks like a move."""
     return reading.kind == "move" or (reading.kind == "illegal" and pattern is not None)
 
 

@@ -1,4 +1,5 @@
-"""Detection of texts that end in a loop, such as replies of a language model that repeats itself until cut off."""
+"""Detection of texts that end in a loop, such as replies from a language model that repeats itself until it is cut
+off."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ _SHORTEST = 60
 def ends_in_loop(text: str) -> bool:
     """Return whether a text ends with the same characters at least four times in a row.
 
-    The repetitions span at least 60 characters. The last one may be incomplete."""
+    The repetitions must span at least 60 characters. The last one may be incomplete."""
     tail = text[-_TAIL:][::-1]
     borders = [0] * len(tail)  # of each beginning of `tail`, the longest border: its period is the rest
     border = 0

@@ -1,4 +1,4 @@
-"""Thoughts in language models' replies, as delimited by chat templates and by habit."""
+"""Finding thoughts in language models' replies, which chat templates or the models' habits delimit."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from gymposium.replies.delimiters import (
 )
 
 _UNSTRAY = ("fence", "details", "turn", "granite")
-"""Styles whose closing delimiters mean nothing without an opening one."""
+"""Styles whose closing delimiters are ignored without an opening delimiter."""
 _FINAL = ("gpt_oss", "message")
-"""Styles whose closing delimiters begin an answer, even without thoughts."""
+"""Styles whose closing delimiters start the answer, even without thoughts."""
 _NAMED_STYLES = ("tag", "bracket", "details", "fence")
-"""Styles with named delimiters."""
+"""Styles whose delimiters contain a name."""
 _BLANK = re.compile(r"[\s.…]*")
 _VISIBLE = re.compile(r"\S")
 _SPACE = re.compile(r"\s*+")
@@ -39,7 +39,7 @@ _LINE_END = re.compile(r"[ \t\r]*+(?:\n|\Z)")
 
 
 class _OpenThoughts:
-    """A stack of the thoughts that are open at some point in a reply."""
+    """A stack of the thoughts that are open at one point in a reply."""
 
     def __init__(self, reply: str) -> None:
         self._reply = reply
@@ -59,7 +59,8 @@ class _OpenThoughts:
         self._counts.update([style, (style, name)])
 
     def pop(self, style: str, name: str) -> None:
-        """Close the innermost thought with this style and name, or else this style, and all thoughts inside it.
+        """Close the innermost thought with this style and name, or else the innermost with this style, and all thoughts
+        inside it.
 
         The style `message` closes all thoughts."""
         if style == "message":
@@ -105,11 +106,11 @@ class SplitReply:
     """A reply, split into thoughts and answer."""
 
     text: str
-    """The answer, stripped; empty if a thought is unclosed or nothing follows the last one."""
+    """The answer, stripped; empty if a thought is unclosed or nothing follows the last thought."""
     thoughts: str = ""
     """The thoughts, without delimiters."""
     certain: int = 0
-    """Index in `text` where the last thought or turn ends. A move before it is in doubt."""
+    """Index in `text` where the last thought or turn ends. A move before it is uncertain."""
     ends_with_closing: bool = False
     """Whether a closing delimiter was removed from the end."""
 
@@ -117,10 +118,10 @@ class SplitReply:
 def find_answer(reply: str) -> SplitReply:
     """Split a reply into thoughts and answer.
 
-    Models quote delimiters in their thoughts, and servers without a reasoning parser drop the first one. So thoughts
-    nest, and a delimiter closes the innermost thought of its name, or else of its style. If it closes nothing, or the
-    first thought, all earlier text is a thought too. Text stays in the answer if it comes before a blank thought,
-    between later thoughts, or before another assistant turn."""
+    Models quote delimiters in their thoughts, and servers without a reasoning parser drop the first delimiter. So
+    thoughts nest, and a delimiter closes the innermost thought with its name, or else with its style. If it closes
+    nothing, or the first thought, all earlier text is part of the thought. Text stays in the answer if it comes before
+    a blank thought, between later thoughts, or before another assistant turn."""
     reply = reply.strip()
     open_thoughts, kept, thoughts = _OpenThoughts(reply), list[str](), list[str]()
     lost = at = start = inside = 0
@@ -167,17 +168,18 @@ def _join_thoughts(thoughts: list[str]) -> str:
 
 
 def remove_thoughts(reply: str) -> str:
-    """Return a reply without thoughts and surrounding whitespace (see `find_answer`)."""
+    """Return a reply without thoughts or surrounding whitespace (see `find_answer`)."""
     return find_answer(reply).text
 
 
 def find_text(reply: str, *, is_marked: bool) -> SplitReply:
     """Split free text from the thoughts before it.
 
-    Free text may mention delimiters, but must not include thoughts. Leading thoughts are removed, and all text up to a
-    control token that closes thoughts or begins another assistant turn. Another delimiter that closes nothing also
-    removes the text before it, if it ends a line and is the only delimiter or marks show where the text is
-    (`is_marked`).
+    Free text may mention delimiters, but must not include thoughts. Leading thoughts are removed. So is all text up to
+    a control token that closes thoughts or begins another assistant turn.
+
+    Any other delimiter that closes nothing removes the text before it, under two conditions. It must end a line. It
+    must also be the only delimiter, or marks must show where the text is (`is_marked`).
 
     The answer is empty if a thought is unclosed. Without marks, it is also empty if a delimiter in it closes thoughts,
     or opens them at the start of a line."""
@@ -224,7 +226,7 @@ def _find_text_start(reply: str, *, is_marked: bool) -> int | None:
 
 
 def _skip_delimiter(reply: str, delimiter: re.Match[str]) -> int:
-    """Return the index of the first text after a delimiter."""
+    """Return the index of the text after a delimiter."""
     space = _SPACE.match(reply, delimiter.end())
     return space.end() if space else delimiter.end()
 
@@ -238,8 +240,8 @@ def _begins_line(reply: str, at: int) -> bool:
 def find_leading_thoughts(reply: str, searched: int = 0) -> tuple[int, int, int] | None:
     """Return the start and end of a reply's leading thoughts, without delimiters, and the index after them.
 
-    Returns None without leading thoughts. They end at the first closing delimiter of their style, or else with the
-    reply. The text before `searched` is known to have no such delimiter."""
+    Returns None without leading thoughts. Thoughts end at the first closing delimiter of their style, or else at the
+    end of the reply. The caller knows that the text before `searched` has no such delimiter."""
     text = reply.lstrip()
     blank = len(reply) - len(text)
     if (opening := THOUGHT.match(text)) is None:
@@ -256,7 +258,7 @@ def find_leading_thoughts(reply: str, searched: int = 0) -> tuple[int, int, int]
 
 
 def may_begin_thoughts(reply: str) -> bool:
-    """Return whether a growing reply begins with a delimiter of thoughts, or may once it is longer."""
+    """Return whether a growing reply begins with a thought delimiter, or may do so once it is longer."""
     text = reply.lstrip()
     if len(text) < LONGEST_FIRST or THOUGHT.match(text) is not None:
         return True
@@ -266,7 +268,7 @@ def may_begin_thoughts(reply: str) -> bool:
 def find_trailing_thoughts(reply: str) -> int | None:
     """Return the index of the first thought if all thoughts are named and closed.
 
-    Returns None if anything else delimits thoughts or turns, or if the thought is within a line of text."""
+    Returns None if there are other delimiters of thoughts or turns, or if the thought starts within a line of text."""
     open_thoughts, first = _OpenThoughts(reply), None
     for delimiter in THOUGHT.finditer(reply):
         if (parsed := open_thoughts.parse(delimiter)) is None:
@@ -288,7 +290,7 @@ def find_trailing_thoughts(reply: str) -> int | None:
 
 
 def remove_stray_closing(reply: str) -> str:
-    """Remove a closing delimiter of thoughts from a reply's end."""
+    """Remove a closing thought delimiter from the end of a reply."""
     stripped = reply.rstrip()
     for delimiter in THOUGHT.finditer(stripped, max(0, len(stripped) - LONGEST_THOUGHT_DELIMITER)):
         style = delimiter.lastgroup
@@ -298,9 +300,9 @@ def remove_stray_closing(reply: str) -> str:
 
 
 def cut_to_first_turn(reply: str) -> str:
-    """Return the first turn of a reply that continues with invented turns; empty if it may be part of a thought.
+    """Return the first turn of a reply that continues with invented turns, or "" if it may be part of a thought.
 
-    A turn begins with a control token. Within a thought, such a token is a quotation unless an assistant turn
+    A turn begins with a control token. Within a thought, such a token counts as quoted unless an assistant turn
     follows."""
     user = USER_TURN.search(reply)
     if user is None:
@@ -314,8 +316,8 @@ def cut_to_first_turn(reply: str) -> str:
 def find_plain_turn(reply: str, marks: Iterable[tuple[int, int]] | None) -> int | None:
     """Return the index of the first line outside thoughts that begins an invented turn, such as `User:`, or None.
 
-    The line comes after a mark outside thoughts. `marks` are (start, end) pairs. If they are None, the line comes
-    after any text outside thoughts."""
+    The line must come after a mark outside thoughts. `marks` are (start, end) pairs. If they are None, the line must
+    come after any text outside thoughts."""
     turns = [turn.start() for turn in PLAIN_TURN.finditer(reply)]
     spans = _find_answer_spans(reply) if turns else []
     if marks is None:
@@ -352,7 +354,7 @@ def _is_within(index: int, spans: Sequence[tuple[int, int]]) -> bool:
 
 
 def has_invented_turn(reply: str) -> bool:
-    """Return whether a reply's turn ends in its leading thoughts, and an invented turn follows."""
+    """Return whether a reply's turn ends within its leading thoughts and an invented turn follows."""
     thoughts = split_leading_thoughts(reply.strip())[0]
     ended = TURN_END.search(thoughts)
     return ended is not None and (
@@ -379,7 +381,7 @@ def _check_balance(text: str) -> tuple[bool, bool]:
 def split_leading_thoughts(reply: str) -> tuple[str, str]:
     """Split a stripped reply into the thoughts in its leading `<think>` tags, and the text after them.
 
-    The text is empty if the tags are unclosed, and the whole reply without such tags."""
+    The text is empty if the tags are unclosed. Without such tags, it is the whole reply."""
     if not reply.startswith("<think>"):
         return "", reply
     thoughts, _, rest = reply.removeprefix("<think>").partition("</think>")

@@ -1,4 +1,4 @@
-"""The game's own returns with clipped pay per turn: `clipped(1)`."""
+"""The game's returns, with each turn's reward clipped: `clipped(1)`."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ FORM = "clipped(MOST)"
 
 
 class ClippedReturns:
-    """Returns with each turn's pay clipped to ±`most`, as in learning Atari games (Mnih et al., 2015).
+    """Returns with each turn's game reward clipped to ±`most`, as for Atari games (Mnih et al., 2015).
 
-    If a game pays 4 now and 512 once, or a forfeit costs a whole score, a few large payments would dominate all others.
-
-    Penalties for failed replies are subtracted without clipping. Matches must store their pay
+    Otherwise a few large rewards would dominate, if a game gives 4 on one turn and 512 on another, or a forfeit costs a
+    whole score. Penalties for failed replies are subtracted without clipping. Matches must store their returns
     (`MatchJob.store_returns`)."""
 
     def __init__(self, most: str | None) -> None:
-        """`most` is the text in the parentheses. Raises `BadOption`."""
+        """`most` is the text in the parentheses. Raises `BadOption` for an invalid one."""
         try:
             self.most = float(most or "")
         except ValueError:
@@ -31,7 +30,7 @@ class ClippedReturns:
             raise BadOption(f"Invalid reward=clipped({most or ''}). Use {FORM} with a number above 0.")
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
-        """Return the rewards of one group. Raises `BadReward` if a match did not store its pay."""
+        """Return the rewards of one group. Raises `BadReward` if a match did not store its returns."""
         for trajectory in group:
             if any(turn.before is None for turn in trajectory.turns):
                 raise BadReward(

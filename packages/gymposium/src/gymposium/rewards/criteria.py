@@ -1,7 +1,7 @@
 """Built-in criteria for `weighted`. Each rates a trajectory from 0 (worst) to 1 (best).
 
 Brevity alone would reward giving up early, so efficiency is accuracy times brevity. Completeness is 1 for any legal
-moves. Use it to help a model that cannot answer yet, but not as the only criterion.
+moves. It helps a model that cannot answer yet, but is unsuitable as the only criterion.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Criterion = Callable[[Sequence[Trajectory]], Sequence[float]]
 
 
 def accuracy(group: Sequence[Trajectory]) -> list[float]:
-    """Return the figure `exact` if the match reports it, else the match score.
+    """Return the figure `exact` if the match reports it, or else the match score.
 
     The score is 1 for a win, 0.5 for a draw and 0 for a loss. With more than two seats, it is the share of other seats
     that did worse. It is 0 if the seat forfeited."""
@@ -36,12 +36,12 @@ def efficiency(group: Sequence[Trajectory]) -> list[float]:
 def completeness(group: Sequence[Trajectory]) -> list[float]:
     """Return the share of the seat's replies that were read as moves.
 
-    It is 0 if the seat forfeited, so a finished match is worth more than a forfeited one."""
+    It is 0 if the seat forfeited, so finishing a match is worth more than forfeiting it."""
     return [_rate_completeness(trajectory) for trajectory in group]
 
 
 def rate_report(figure: str, group: Sequence[Trajectory]) -> list[float]:
-    """Return a reported figure, 0 if the seat forfeited. Raises `BadReward` if a match does not report it."""
+    """Return a reported figure, or 0 if the seat forfeited. Raises `BadReward` if a match does not report it."""
     return [_get_report(trajectory, figure) for trajectory in group]
 
 

@@ -11,7 +11,7 @@ from gymposium.rewards.protocol import CheckedReward
 
 
 def make_reward(text: str) -> CheckedReward:
-    """Make a reward from its name: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)`, or any from a plugin.
+    """Make a reward from its name: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)`, or a plugin's reward.
 
     Raises `UnknownName` with the nearest names, `MissingExtra` for a reward in another gymposium distribution,
     `BadOption` if the text in the parentheses is invalid, and `WrongType` if `text` is not a string."""
@@ -30,7 +30,7 @@ def make_reward(text: str) -> CheckedReward:
 
 
 def find_reward(text: str) -> RewardSpec | None:
-    """Return the kind of reward that `text` names, or None. Nothing is made or loaded."""
+    """Return the kind of reward that `text` names, or None. Nothing is created or loaded."""
     return next((spec for spec in host().rewards.values() if spec.parse(text.strip()) is not None), None)
 
 

@@ -1,7 +1,7 @@
-"""Rewards based only on the match outcome, and the split of a total over the seat's turns.
+"""Rewards based only on the match outcome, and ways to split a total over the seat's turns.
 
-Penalties for failed replies are subtracted from the total of every reward. `on_illegal` sets the cost of a failed
-reply. Without the penalty, such replies would be free.
+Every reward's total has the penalties for failed replies subtracted, as set by `on_illegal`. Otherwise such replies
+would be free.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from gymposium.rewards.protocol import Reward
 
 
 class ReturnReward:
-    """The game's own returns: utility minus penalties, on the game's own scale.
+    """The game's returns: utility minus penalties, on the game's scale.
 
-    They are split by turn if the match stored its pay (`MatchJob.store_returns`)."""
+    They are split over the turns if the match stored its returns (`MatchJob.store_returns`)."""
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
         return [
@@ -39,9 +39,9 @@ class MatchScoreReward:
 
 
 def subtract_penalties(trajectory: Trajectory, worth: float, parts: Mapping[str, float]) -> Reward:
-    """Return the reward for a match that is worth `worth` before penalties.
+    """Return the reward of a match whose value before penalties is `worth`.
 
-    Each penalty is subtracted at the turn with the failed reply, and reported as one of the parts."""
+    Each penalty is subtracted at the turn of the failed reply, and the penalties are reported as one of the parts."""
     total = worth - trajectory.penalty
     return Reward(total, {**parts, "penalties": 0.0 - trajectory.penalty}, split_total(trajectory, total))
 
@@ -54,10 +54,10 @@ def compute_score(trajectory: Trajectory) -> float:
 def split_return(trajectory: Trajectory) -> tuple[float, ...] | None:
     """Split the seat's return over its turns. The parts add up to the return.
 
-    Each turn gets the match's pay between its ask and the seat's next ask, minus the penalty for its reply. If the
-    match did not store its pay (`MatchJob.store_returns`), only the penalties are split. The first turn also gets
-    earlier pay (from an opening, or moves of other seats). The last turn gets the rest: pay after it, and the effect of
-    a forfeit."""
+    Each turn gets the game rewards between its ask and the seat's next ask, minus the penalty for its reply. The first
+    turn also gets earlier rewards, from an opening or other seats' moves. The last turn gets everything after it, and
+    the effect of a forfeit. If the match did not store its returns (`MatchJob.store_returns`), only the penalties are
+    split."""
     turns, total = trajectory.turns, trajectory.returns[trajectory.seat]
     before = [turn.before for turn in turns if turn.before is not None]
     if not turns or len(before) < len(turns):
@@ -67,10 +67,10 @@ def split_return(trajectory: Trajectory) -> tuple[float, ...] | None:
 
 
 def split_total(trajectory: Trajectory, total: float) -> tuple[float, ...] | None:
-    """Split a total that is known only at the end of the match over the seat's turns.
+    """Split a total over the seat's turns, if it is known only at the end of the match.
 
-    Each penalty goes to the turn with the failed reply, and the rest to the last turn. None, which means the same, if
-    there was no penalty."""
+    Each penalty goes to the turn of the failed reply, and the rest to the last turn. Returns None if there was no
+    penalty: then the last turn gets the whole total."""
     if not any(turn.penalty for turn in trajectory.turns):
         return None
     return _add_rest([0.0 - turn.penalty for turn in trajectory.turns[:-1]], total)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _CLOSE = 1e-9
-"""Rounding tolerance between the sum of the turns' rewards and the total, relative to the largest of them or to 1."""
+"""Tolerance between the sum of the turns' rewards and the total, relative to the largest of these numbers (at least
+1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +25,20 @@ class Reward:
     """The reward of one trajectory."""
 
     total: float
-    """The value to learn from."""
+    """The value that the learner maximizes."""
     parts: Mapping[str, float] = field(default_factory=dict)
     """Named values reported with the total. They need not add up to it."""
     turns: tuple[float, ...] | None = None
     """The split of the total over the seat's turns, in order. The values add up to the total. None if the last turn
     gets the whole total."""
     cut: float = 0.0
-    """The part of the total due to truncation: the forfeit in place of the rest of the match. A critic's estimate of
-    the rest replaces it."""
+    """The part of the total due to truncation, which counts as a forfeit.
+
+    A critic's estimate of the remaining return replaces it."""
 
 
 class HasTurns(Protocol):
-    """Protocol of objects with turns, such as trajectories."""
+    """Protocol for objects with turns, such as trajectories."""
 
     @property
     def turns(self) -> Sequence[object]:
@@ -69,14 +71,14 @@ class CheckedReward:
     """A named reward function with checked results."""
 
     name: str
-    """The text that the reward was made from."""
+    """The text that the reward was created from."""
     function: RewardFunction
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
         """Return the rewards of one group.
 
-        Raises `BadReward` unless there is one `Reward` per trajectory, all values are finite, the turns add up to the
-        total, and all rewards' parts have the same names. Raises `UnratedGroup` if the function does."""
+        Raises `BadReward` unless there is one `Reward` per trajectory, and all rewards' parts have the same names. All
+        values must be finite, and the turns must add up to the total. Raises `UnratedGroup` if the function does."""
         return self._check_rewards(group, self.function(tuple(group)))
 
     def rate(self, groups: Sequence[Sequence[Trajectory]]) -> list[list[Reward] | UnratedGroup]:
@@ -95,7 +97,7 @@ class CheckedReward:
                 future.cancel()
 
     def remarks(self) -> list[str]:
-        """Return the function's remarks so far, if it has a `remarks` method like players."""
+        """Return the function's remarks so far, if it has a `remarks` method (like `RemarkingPlayer`)."""
         remarks = getattr(self.function, "remarks", None)
         return [] if remarks is None else list(remarks())
 
@@ -130,7 +132,7 @@ class CheckedReward:
 
 
 def _find_fault(reward: Reward, trajectory: Trajectory, first: Reward) -> str | None:
-    """Return a fault in a reward's split or parts, with its fix, or None.
+    """Return an error in a reward's split or parts, with its fix, or None.
 
     `first` is the reward of the group's first trajectory."""
     if reward.turns is not None:

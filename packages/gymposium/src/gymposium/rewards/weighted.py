@@ -16,7 +16,7 @@ from gymposium.util.visible import quantity
 
 FORM = "weighted(CRITERION=WEIGHT,...)"
 REPORT = "report."
-"""Prefix of a criterion that is a reported figure: `report.sources`."""
+"""Prefix of criteria that are reported figures: `report.sources`."""
 _HELP = (
     f"Write {FORM} with {', '.join(CRITERIA)}, {REPORT}FIGURE for a figure that the match reports, or MODULE:FUNCTION "
     f"for a function of your own."
@@ -28,7 +28,7 @@ class WeightedCriteria:
     weight 0 is only reported."""
 
     def __init__(self, weights: str | None) -> None:
-        """`weights` is the text in the parentheses. Raises `BadOption` and `UnknownName`."""
+        """`weights` is the text in the parentheses. Raises the errors of `parse_weights` and `find_criterion`."""
         self.weights: Mapping[str, float] = parse_weights(weights or "")
         self._criteria = {name: find_criterion(name) for name in self.weights}
 
@@ -54,7 +54,9 @@ class WeightedCriteria:
 
 
 def parse_weights(text: str) -> dict[str, float]:
-    """Parse weights by criterion from a text such as `accuracy=1,efficiency=0.2`. Raises `BadOption`."""
+    """Parse weights by criterion from a text such as `accuracy=1,efficiency=0.2`.
+
+    Raises `BadOption` for invalid text."""
     weights: dict[str, float] = {}
     for item in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (part.strip() for part in item.partition("="))
@@ -82,7 +84,8 @@ def _parse_weight(name: str, text: str) -> float:
 
 
 def find_criterion(name: str) -> Criterion:
-    """Return the built-in criterion of this name, the figure in `report.FIGURE`, or the function in `module:function`.
+    """Return the criterion with this name: a built-in one, a figure (`report.FIGURE`) or a function
+    (`module:function`).
 
     Raises `UnknownName` and `BadOption`."""
     if name in CRITERIA:

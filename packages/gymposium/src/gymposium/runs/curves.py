@@ -1,4 +1,4 @@
-"""A run's metrics as curves over steps, even while the run is still writing them."""
+"""A run's metrics as curves over steps. The run may still be writing them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gymposium.errors import BadRecord
 from gymposium.runs.growing import GrowingIndex, GrowingLine
 
 COLD_START, TRAIN, CONTROL = STAGES = ("cold_start", "train", "control")
-"""Stages of a run, as named in metrics.jsonl."""
+"""Names of a run's stages in metrics.jsonl."""
 MOST = 2_000
 """Maximum number of points per curve. In a longer curve, each point is the mean over several steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """The metrics of one step of one stage."""
+    """The metrics of one step in one stage."""
 
     stage: str
     step: int
@@ -27,7 +27,7 @@ class CurvePoint:
 
 
 def parse_curve_point(line: GrowingLine) -> CurvePoint | str:
-    """Parse a line of metrics.jsonl, without NaN and infinity. Return a message for an invalid line."""
+    """Parse a line of metrics.jsonl, dropping NaN and infinity. Return an error message for an invalid line."""
     try:
         data = json.loads(line.text)
     except (ValueError, RecursionError):
@@ -48,7 +48,7 @@ class Curve:
     steps: Sequence[int]
     series: Mapping[str, Sequence[float | None]]
     each: int = 1
-    """Number of steps per point. A point is placed at the last of its steps."""
+    """Number of steps per point. A point is placed at its last step."""
 
     def as_data(self) -> dict[str, Any]:
         """Return the curve as plain data, with values rounded to six digits."""
@@ -61,7 +61,7 @@ class Curve:
 
 @dataclass(slots=True)
 class Curves(GrowingIndex):
-    """All metrics of a run, by stage and step. For a repeated step, the last line counts."""
+    """All metrics of a run, by stage and step. If a step is repeated, its last line counts."""
 
     _entries: dict[str, dict[int, dict[str, float]]] = field(default_factory=dict)
 
@@ -90,7 +90,7 @@ class Curves(GrowingIndex):
             return dict(sorted(self._entries.get(stage, {}).items()))
 
     def last(self, stage: str = TRAIN) -> tuple[int, dict[str, float]]:
-        """Return the newest step and its metrics, or step 0 without metrics before the first one."""
+        """Return the newest step and its metrics, or step 0 without metrics if there is none yet."""
         entries = self.entries(stage)
         return next(reversed(entries.items())) if entries else (0, {})
 

@@ -1,4 +1,4 @@
-"""Run folders of commands that play matches: settings, matches and their manifest.
+"""Run folders of commands that play matches. They hold the settings, the matches and their manifest.
 
     gymposium-runs/2026-11-23-run-1/settings.json
     gymposium-runs/2026-11-23-run-1/matches.jsonl
@@ -36,11 +36,9 @@ FORMAT: Final = "gymposium-run-1"
 
 
 def create_run_folder(command: str) -> Path:
-    """Make a folder for a new run of a command, such as `gymposium-runs/2026-11-23-run-1`.
+    """Create a folder for a command's new run, such as `gymposium-runs/2026-11-23-run-1`.
 
-    Concurrent processes never get the same folder.
-
-    Raises `BadOption` if the folder cannot be made."""
+    Concurrent processes never get the same folder. Raises `BadOption` if the folder cannot be created."""
     check_writable("--out", RUNS)
     RUNS.mkdir(exist_ok=True)
     prefix = f"{datetime.now(UTC):%Y-%m-%d}-{command}-"
@@ -54,9 +52,9 @@ def create_run_folder(command: str) -> Path:
 
 
 def check_run_path(path: Path | None) -> None:
-    """Raise `BadOption` unless `path` can hold a new run: an empty folder, or a path that can be created.
+    """Raise `BadOption` unless `path` can hold a new run: it must be an empty folder or a path that can be created.
 
-    None means a folder from `create_run_folder`."""
+    None stands for a folder from `create_run_folder`."""
     check_writable("--out", path or RUNS)
     if path is None or not path.exists():
         return
@@ -76,15 +74,14 @@ class RunFolder:
     settings: Mapping[str, Any]
     """The settings of the command."""
     is_new: bool = False
-    """True if this process made the folder; False for a resumed run."""
+    """True if this process created the folder; False for a resumed run."""
 
     @classmethod
     def create(cls, path: Path | None, command: str, settings: Mapping[str, Any]) -> RunFolder:
-        """Make the folder and write the settings.
+        """Create the folder and write the settings.
 
-        `path` must be empty or not exist. None means a folder from `create_run_folder`.
-
-        Raises `BadOption` if the folder cannot be made or is not empty."""
+        `path` must be empty or not exist. None stands for a folder from `create_run_folder`. Raises `BadOption` if the
+        folder cannot be created or is not empty."""
         check_run_path(path)
         path = path or create_run_folder(command)
         path.mkdir(parents=True, exist_ok=True)
@@ -101,7 +98,7 @@ class RunFolder:
     def open(cls, path: Path, command: str) -> RunFolder:
         """Open the folder of a run to resume.
 
-        Raises `BadOption` if it is not a run of this command, or a link in it leads outside."""
+        Raises `BadOption` if the folder is not a run of this command, or if a link in it leads outside."""
         file = path / "settings.json"
         try:
             data = strict_json(read_plain_text(file))
@@ -119,14 +116,14 @@ class RunFolder:
 
     @property
     def matches(self) -> Path:
-        """The file of the run's matches."""
+        """Path of the run's match file."""
         return self.path / "matches.jsonl"
 
     @contextmanager
     def open_matches(self, plan: MatchPlan, count: Callable[[int, Record], object]) -> Iterator[RunMatches]:
-        """Open the file of the run's matches.
+        """Open the run's match file.
 
-        If a `GymposiumError` ends the block before a match is recorded, a new folder is removed."""
+        If a `GymposiumError` ends the block before a match is recorded, a newly created folder is removed."""
         try:
             with RunMatches(self.matches, plan, count) as matches:
                 yield matches
@@ -141,10 +138,12 @@ class RunFolder:
 class PlanOrder:
     """A buffer that passes on records in plan order, for runs without a file.
 
-    Figures therefore do not depend on the order in which matches end."""
+    This makes figures independent of the order in which matches end."""
 
     def __init__(self, numbers: Mapping[str, int], count: Callable[[int, Record], object]) -> None:
-        """`numbers` are those of the plan. `count` gets each finished match with its number, in order."""
+        """`numbers` are the plan's match numbers.
+
+        `count` is called with each finished match and its number, in order."""
         self._numbers, self._count = numbers, count
         self._held: dict[int, Record | None] = {}
         """Records waiting for earlier matches; None for a match that broke off."""
@@ -172,7 +171,7 @@ class PlanOrder:
             self._next += 1
 
     def finish(self) -> None:
-        """Pass on the records that wait for missing matches."""
+        """Pass on the remaining records, although earlier matches are missing."""
         for number in sorted(self._held):
             self._emit(number)
 
@@ -184,14 +183,17 @@ class PlanOrder:
 class RunMatches(OrderedWriter):
     """A run's match file. Matches are appended as they end, and finally sorted in plan order.
 
-    A match that broke off stays in the file and is replayed."""
+    The record of a match that broke off stays in the file, and the match is played again."""
 
     def __init__(
         self, file: Path, plan: MatchPlan, count: Callable[[int, Record], object] = lambda number, record: None
     ) -> None:
-        """Open the file and write its manifest with `plan`. `count` gets each finished match, as in `PlanOrder`.
+        """Open the file and write its manifest with `plan`.
 
-        Raises `BadOption` if the file has other content than the plan's matches, or another process is writing it."""
+        `count` is called with each finished match, as in `PlanOrder`.
+
+        Raises `BadOption` if the file has content other than the plan's matches, or if another process is writing
+        it."""
         super().__init__(file, plan.numbers())
         self._plan, self._order = plan, PlanOrder(self._numbers, count)
         try:

@@ -1,4 +1,4 @@
-"""Readers of line files that another process appends to."""
+"""Readers for line-based files to which another process may append."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class GrowingLine:
 
 @dataclass(slots=True)
 class GrowingFile:
-    """A file of lines. Each call of `lines` reads those added since the last call.
+    """A growing file. Each call of `lines` reads the lines added since the last call.
 
     Text after the last newline is not a line yet. A compressed file is read once, and again after it is replaced."""
 
     path: Path
     offset: int = 0
-    """Byte offset where reading continues, in the content if the file is compressed."""
+    """Byte offset where reading continues. In a compressed file, it refers to the decompressed content."""
     number: int = 0
     """Number of lines read so far."""
     rest: GrowingLine | None = None
@@ -49,7 +49,9 @@ class GrowingFile:
     """True if a compressed file has been read to its end."""
 
     def check_replaced(self) -> bool:
-        """Check whether the file was replaced or truncated. If so, it is read again, and earlier lines are void."""
+        """Check whether the file was replaced or truncated.
+
+        If so, reading restarts, and lines read earlier are invalid."""
         packed = is_compressed(self.path)
         try:
             stat = self.path.stat()
@@ -73,8 +75,9 @@ class GrowingFile:
             return 0.0
 
     def lines(self) -> Iterator[GrowingLine]:
-        """Yield the nonempty lines added since the last call; none for a missing file. Raises `BadRecord` for an
-        unreadable file."""
+        """Yield the nonempty lines added since the last call.
+
+        A missing file has no lines. Raises `BadRecord` for an unreadable file."""
         if self._ended:
             return
         try:
@@ -109,11 +112,11 @@ class GrowingIndex(ABC):
 
     path: Path
     problems: list[Problem] = field(default_factory=list)
-    """Lines that could not be read."""
+    """Problems with lines that could not be read."""
     _lock: Lock = field(default_factory=Lock)
     _file: GrowingFile = field(init=False)
     _is_stuck: bool = False
-    """True if the rest of the file is permanently unreadable."""
+    """True if the rest of the file cannot be read, now or later."""
 
     def __post_init__(self) -> None:
         self._file = GrowingFile(self.path)
@@ -139,8 +142,8 @@ class GrowingIndex(ABC):
 
     @abstractmethod
     def _clear(self) -> None:
-        """Forget all lines."""
+        """Remove all lines from the index."""
 
     @abstractmethod
     def _add(self, line: GrowingLine) -> None:
-        """Add a line. Raises `BadRecord` with the problem."""
+        """Add a line to the index. Raises `BadRecord` with the problem."""

@@ -15,9 +15,9 @@ _JOURNAL = bytes.fromhex("d9d505f920a163d7")
 
 
 def escapes_directory(path: Path, directory: Path) -> bool:
-    """Return whether a symbolic link takes a path below the directory outside of it.
+    """Return whether a symbolic link makes a path below the directory point outside it.
 
-    Such files are not read: the link's author may not be the person who shows the directory."""
+    Such files are not read, because the link's author may not be the person who shows the directory."""
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(directory))
 
 
@@ -30,10 +30,8 @@ def is_shared(path: Path) -> bool:
 def check_contained(directory: Path, *names: str) -> None:
     """Check that writes in an untrusted directory stay inside it.
 
-    Rejected are links that lead outside, hard links, pipes, devices, and SQLite journals that name another file. With
-    `names`, only these files and folders are checked. The directory may itself be a link.
-
-    Raises `BadOption` with the first such path."""
+    Raises `BadOption` with the first link that leads outside, hard link, pipe, device, or SQLite journal that names
+    another file. With `names`, only these files and folders are checked. The directory itself may be a link."""
     for path in _list_paths(directory, names):
         if path.is_symlink() and escapes_directory(path, directory):
             raise BadOption(

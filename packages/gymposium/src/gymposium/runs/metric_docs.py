@@ -1,4 +1,4 @@
-"""Documentation of each run metric, read from `metrics.md` in this folder, which is also a docs page."""
+"""Documentation of each metric of a run, read from `metrics.md` in this folder. That file is also a docs page."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _WILDCARD = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One documented metric, or its variant for one opponent or game."""
+    """A documented metric, or the variant of a metric for one opponent or game."""
 
     name: str
-    """The name, with capitalized words for variable parts: `rollout/win/OPPONENT`."""
+    """The name, with capitalized placeholders: `rollout/win/OPPONENT`."""
     what: str
     unit: str
     section: str
     apart: bool
-    """True for a variant for one opponent or game."""
+    """True if this is a variant for one opponent or game."""
 
     @property
     def pattern(self) -> str:

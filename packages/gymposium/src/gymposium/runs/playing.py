@@ -1,4 +1,4 @@
-"""Many matches between players with scores, for `gymposium run` and `gymposium.play`."""
+"""Playing and scoring many matches between players, for `gymposium run` and `gymposium.play`."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class RunSettings:
 
 
 class Comparison:
-    """Matches between players, and each player's score. Printing it shows the table of `gymposium run`."""
+    """Matches between players, and each player's score. Printing it shows the same table as `gymposium run`."""
 
     records: list[Record]
-    """Match records in plan order, from `gymposium.play`. Matches that broke off are missing."""
+    """Match records from `gymposium.play`, in plan order, without matches that broke off."""
     folder: Path | None
     """The folder of the run; None if nothing was written."""
     scores: list[Score]
@@ -61,12 +61,12 @@ class Comparison:
     broken: Counter[str]
     """Number of matches that broke off without a result, by reason.
 
-    The run stops early if the last ones all broke off."""
+    A run stops early if the latest matches all broke off."""
 
     def __init__(self, settings: RunSettings, given: Sequence[str | Player]) -> None:
         """`given` are the players named in `settings`.
 
-        Raises `GymposiumError` for unplayable settings."""
+        Raises `GymposiumError` if the settings cannot be played."""
         if settings.matches < 1:
             raise BadOption(f"n={settings.matches} must be at least 1.")
         self.settings = settings
@@ -105,7 +105,7 @@ class Comparison:
         return [f"{name} ({n})" if names.count(name) > 1 else name for n, name in enumerate(names, start=1)]
 
     def rows(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield the lines of a score table: a label, and its value per player."""
+        """Yield the rows of a score table: a label, and a value per player."""
         scores = self.scores
         if self.game.seats > 1:
             for result in _RESULTS:
@@ -171,8 +171,8 @@ def play(
     Nothing is written unless `out` names a new or empty folder. It then holds the run, as written by `gymposium run
     --out`, for `gymposium view` and `gymposium verify`.
 
-    Raises `GymposiumError` for unplayable arguments, `EngineError` if the game's engine fails, and every exception from
-    a player."""
+    Raises `GymposiumError` if the arguments cannot be played, and `EngineError` if the game's engine fails. Exceptions
+    from players are passed on."""
     if isinstance(players, str) or not isinstance(players, Sequence):
         raise WrongType("players", "a list with one player per seat, such as ['mcts-100', 'random']", players)
     check_integer("play: n", n)
@@ -208,7 +208,7 @@ def split_names(players: str) -> list[str]:
 
 
 def make_players(game: Game, given: Sequence[str | Player]) -> list[Player]:
-    """Return one player per seat. Equal names share one player, which is asked for all its seats together.
+    """Return one player per seat. Equal names share one player, which gets one call for all its seats.
 
     Raises `BadOption` for a wrong number of players, and the errors of `make_player`."""
     names = [player if isinstance(player, str) else resolve_player(player).name for player in given]

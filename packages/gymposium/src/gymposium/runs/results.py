@@ -14,26 +14,27 @@ BEFORE: Final = "cold start"
 AFTER: Final = "trained"
 CONTROL: Final = "control"
 ANCHOR: Final = "anchor "
-"""Keys of the evaluations in `results.json`. An anchor's key ends with the player's name."""
+"""Keys of the evaluations in `results.json`. An anchor player's key ends with the player's name."""
 OPTIMUM = "exact optimum"
-"""Label of the highest possible mean return against random play."""
+"""Row label for the highest possible mean return against random play."""
 ALONE = "alone"
-"""Opponent name in a single-seat game."""
+"""Opponent name shown for a single-seat game."""
 
 NEAR_BEST = 0.01
-"""A game is solved if the mean return is at most this share of the range below the best possible one."""
+"""Maximum distance from the best possible mean return at which a game counts as solved, as a share of the return
+range."""
 
 SPENT = {
     "cold_start_cpu_seconds": "cold start",
     "train_cpu_seconds": "training",
     "control_cpu_seconds": "control",
 }
-"""Labels of the `results.json` entries with CPU seconds."""
+"""Labels for the entries with CPU seconds in `results.json`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """One result row: a player against an opponent in a game. Cells are text."""
+    """A row of results: one player against one opponent in one game. Cells are text."""
 
     game: str
     player: str
@@ -48,7 +49,7 @@ class ResultRow:
 
 
 def build_rows(config: Mapping[str, Any], results: Mapping[str, Any]) -> list[ResultRow]:
-    """Return all rows, game by game: before, after, control, then the anchors, then the exact optima.
+    """Return all rows, grouped by game: before, after, control, then the anchors, then the exact optima.
 
     `config` is the content of the run's `config.json`."""
     games = dict.fromkeys(game for scores in results.get("evaluations", {}).values() for game in scores)
@@ -59,33 +60,33 @@ class VerdictKind(Enum):
     """The effect of reinforcement learning compared with the model before it."""
 
     LEARNED = "learned"
-    """Better against some opponent in some game, and worse against none."""
+    """Better against at least one opponent in one game, and never worse."""
     SOLVED = "already solved"
-    """As good as before, with hardly anything left to gain."""
+    """As good as before, with almost nothing left to gain."""
     LEVEL = "nothing learned"
     """No detectable improvement."""
     WORSE = "worse"
-    """Worse against some opponent in some game."""
+    """Worse against at least one opponent in one game."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An outcome with its reasons in one or two sentences."""
+    """A verdict, with its reasons in one or two sentences."""
 
     outcome: VerdictKind
     text: str
 
     @property
     def is_failure(self) -> bool:
-        """Whether training should have achieved something and did not."""
+        """Whether training achieved nothing although it could have."""
         return self.outcome in (VerdictKind.LEVEL, VerdictKind.WORSE)
 
 
 def judge_run(results: Mapping[str, Any]) -> Verdict | None:
     """Return the verdict on a run, based on mean returns before and after training.
 
-    None if there was no training or it is not measured yet. A difference counts if its 95 % interval, from matches
-    paired by deal, excludes 0."""
+    Returns None if there was no training or its result is not measured yet. A difference counts if its 95 % interval,
+    from matches paired by deal, excludes 0."""
     evaluations, gains = results.get("evaluations", {}), results.get("gains", {})
     found: dict[VerdictKind, list[str]] = {kind: [] for kind in VerdictKind}
     as_good = list[str]()  # when the control is
@@ -120,7 +121,7 @@ def judge_run(results: Mapping[str, Any]) -> Verdict | None:
 
 
 def _classify_gain(gain: Sequence[float | None], before: float, bounds: Sequence[float], best: float) -> VerdictKind:
-    """Return the outcome of one comparison. `bounds` is the range of returns, `best` the best possible mean return."""
+    """Return the verdict of one comparison. `bounds` is the return range, `best` the best possible mean return."""
     _, _, high = gain
     if _is_above(gain):
         return VerdictKind.LEARNED
@@ -167,21 +168,21 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """The greedy policy's mean return in one game over the steps, against the first opponent in the panel.
+    """The greedy policy's mean return in one game at each step, against the first opponent in the panel.
 
-    The verdict judges this return. Cold-start steps are counted back from the end: the last one is 0, the one before
-    -1."""
+    The verdict is based on this return. Cold-start steps are counted back from the end: the last is 0, the one before
+    is -1."""
 
     game: str
     opponent: str
-    """`alone` in a single-seat game."""
+    """The opponent's name, `alone` in a single-seat game."""
     points: Sequence[Point]
     levels: Mapping[str, float]
-    """Mean returns of other players in the same matches, by player."""
+    """Mean returns of other players in the same matches, by player name."""
 
     @property
     def title(self) -> str:
-        """Description of the values."""
+        """Title that describes the values."""
         return "mean return" if self.opponent == ALONE else f"mean return against {self.opponent}"
 
 
@@ -196,7 +197,7 @@ def build_learning_curves(
 def _build_learning_curve(
     config: Mapping[str, Any], game: str, results: Mapping[str, Any], metrics: Curves
 ) -> LearningCurve:
-    """Return one game's learning curve. Its inner points are based on fewer matches."""
+    """Return one game's learning curve. Points between the first and the last are based on fewer matches."""
     evaluations = {what: scores[game] for what, scores in results["evaluations"].items() if game in scores}
     opponent = next(iter(evaluations[BEFORE]))
     name = f"eval/{game}/{opponent}/return"
@@ -229,7 +230,7 @@ def _build_learning_curve(
 
 
 def _read_mean_return(score: Mapping[str, Any]) -> list[float]:
-    """Return the mean return with its interval, which collapses to the value if there are too few matches."""
+    """Return the mean return with its interval. With too few matches, the interval has zero width."""
     value, low, high = score["return"]
     return [
         _check_number(value),
@@ -239,7 +240,7 @@ def _read_mean_return(score: Mapping[str, Any]) -> list[float]:
 
 
 def _check_number(value: Any) -> float:
-    """Return a number of a file. Raises `TypeError` for anything else."""
+    """Return a value from a file if it is a number. Raises `TypeError` for anything else."""
     if not is_number(value):
         raise TypeError(f"{value!r:.40} is not a number")
     number: float = value
@@ -286,6 +287,6 @@ def _build_row(game: str, player: str, opponent: str, score: Mapping[str, Any]) 
 
 
 def _format_estimate(estimate: Sequence[float | None], form: str) -> str:
-    """Format an estimate. Too few matches give no interval."""
+    """Format an estimate, without an interval if there are too few matches."""
     value, low, high = ("–" if number is None else form.format(number) for number in estimate)
     return f"{value} [{low}, {high}]"

@@ -1,4 +1,4 @@
-"""Training runs below a directory, and their small files."""
+"""Training runs in a directory tree, and their small files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if sys.platform != "win32":
 
 
 _LOCKED = "config.json"
-"""The file that a run's process locks while it runs. It is written once."""
+"""Name of the file that a run's process locks while it is running. The file is written only once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class Run:
 
     @property
     def matches(self) -> Path:
-        """The records of the matches that the learner learned from, compressed or not."""
+        """The records of the matches used for training, compressed or not."""
         return find_form(self.path / "matches" / "train.jsonl")
 
     @property
     def sessions(self) -> Path:
-        """The file of sessions that the run learns from, if it is served over HTTP."""
+        """The file with the sessions used for training, if the run is served over HTTP."""
         return self.path / "sessions.sqlite"
 
     @property
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def running(self) -> bool:
-        """Whether a process works on the run (`mark_running`). False on Windows, or without file locks."""
+        """Whether a process is working on the run (`mark_running`). Always False on Windows and without file locks."""
         if sys.platform != "win32":
             with suppress(OSError), open_plain(self.path / _LOCKED) as file:
                 try:
@@ -108,7 +108,8 @@ def mark_running(path: Path) -> Iterator[None]:
 
 
 def is_data_file(file: Path) -> bool:
-    """Return whether gymposium writes this file next to match records: a run's metrics or samples, or `synth` chats."""
+    """Return whether this is another file that gymposium writes next to match records: metrics, samples or `synth`
+    chats."""
     name = plain_path(file).name
     if name in ("metrics.jsonl", "samples.jsonl"):
         return is_run(file.parent)
@@ -120,14 +121,14 @@ def is_data_file(file: Path) -> bool:
 
 
 def find_runs(directory: Path) -> dict[str, Run]:
-    """Return the runs in and below a directory by relative path, or the directory's own run by its name.
+    """Return the runs below a directory by relative path, or the directory itself by its name if it is a run.
 
     Runs are not searched for nested runs. Runs with a symbolic link that leads out of the directory are skipped."""
     return {run.name: run for run in _search_runs(directory) if run.find_outside_link(directory) is None}
 
 
 def find_linked_runs(directory: Path) -> dict[str, Path]:
-    """Return the runs skipped by `find_runs`, by name, each with its link that leads outside."""
+    """Return the runs that `find_runs` skips, by name, each with the link that leads outside."""
     links = {run.name: run.find_outside_link(directory) for run in _search_runs(directory)}
     return {name: path for name, path in links.items() if path is not None}
 
@@ -146,5 +147,5 @@ def _search_runs(directory: Path) -> list[Run]:
 
 
 def is_run(path: Path) -> bool:
-    """Return whether this is a run. A model directory also has a `config.json`, but no `versions.json`."""
+    """Return whether a directory is a run. A model directory also has a `config.json`, but no `versions.json`."""
     return all((path / name).is_file() for name in ("config.json", "versions.json"))

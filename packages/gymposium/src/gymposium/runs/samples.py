@@ -21,20 +21,20 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class _SampledModel(BaseModel):
-    """Base class of the models in a line: exact types, finite numbers."""
+    """Base class of the models in a line. It requires exact types and finite numbers."""
 
     model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class SampledTurn(_SampledModel):
-    """One turn's sampled tokens: those from `start` up to `stop` in its row. Lists have one entry per token."""
+    """The tokens sampled in one turn, from `start` up to `stop` in its row. Lists have one entry per token."""
 
     start: Count
     stop: Count
     engine: list[float]
     """Log-probabilities reported by the engine."""
     old: list[float]
-    """The learner's log-probabilities before the update; empty if the engine's were used instead."""
+    """The learner's log-probabilities before the update; empty if the engine's log-probabilities were used instead."""
     reference: list[float]
     """Log-probabilities of the reference policy; empty without one."""
     weight: float
@@ -42,7 +42,7 @@ class SampledTurn(_SampledModel):
 
 
 class SampledRow(_SampledModel):
-    """A sequence of tokens. Tokens outside its turns were given to the model and are masked in the loss."""
+    """A sequence of tokens. Tokens outside its turns were input to the model and are masked in the loss."""
 
     ids: list[Count]
     pieces: list[str]
@@ -106,7 +106,7 @@ class SampledGroup(_SampledModel):
 
     @property
     def best_first(self) -> list[SampledTrajectory]:
-        """Return the trajectories by decreasing reward. Among equals, those with tokens come first."""
+        """Return the trajectories in order of decreasing reward. Among equal rewards, those with tokens come first."""
         return sorted(self.trajectories, key=lambda trajectory: (-trajectory.reward, trajectory.rows is None))
 
     @property
@@ -137,12 +137,12 @@ def parse_group(line: bytes) -> SampledGroup:
 
 
 _PLACE = re.compile(rb'\{"format":"[\w-]*","step":(\d{1,15}),"group":(\d{1,15}),')
-"""Start of a line as written by training. It identifies the group without parsing thousands of tokens."""
+"""Pattern for the start of a line. It identifies the group without parsing thousands of tokens."""
 
 
 @dataclass(slots=True)
 class SamplesIndex(GrowingIndex):
-    """An index of each group's location in the file. For a repeated step, the last lines count."""
+    """An index of each group's location in the file. If a step is repeated, its last lines count."""
 
     _places: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     """Byte offsets of a line's start and end, by step and group."""
@@ -179,7 +179,7 @@ class SamplesIndex(GrowingIndex):
 
 
 def pick_spread(rewards: Sequence[float], most: int) -> list[int]:
-    """Return indices of at most `most` rewards: the highest, the lowest, then others evenly between them."""
+    """Return the indices of at most `most` rewards: the highest, the lowest, then others spread evenly between them."""
     order = sorted(range(len(rewards)), key=lambda n: rewards[n], reverse=True)
     if len(order) <= most:
         return order
@@ -187,10 +187,10 @@ def pick_spread(rewards: Sequence[float], most: int) -> list[int]:
 
 
 def pick_first_replies(data: Mapping[str, Any], most: int = 3) -> list[tuple[str, float]]:
-    """Return first replies of trajectories in a `samples.jsonl` line, each with the trajectory's reward.
+    """Return the first replies of trajectories in a `samples.jsonl` line, each with the trajectory's reward.
 
-    At most `most` are returned: the highest and the lowest reward, and others evenly between them. Only trajectories
-    with tokens count."""
+    At most `most` are returned: those with the highest and the lowest reward, and others spread evenly between them.
+    Only trajectories with tokens count."""
     kept = [trajectory for trajectory in data["trajectories"] if trajectory.get("rows")]
     replies = []
     for n in pick_spread([trajectory["reward"] for trajectory in kept], most):

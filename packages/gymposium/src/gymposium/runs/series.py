@@ -1,7 +1,7 @@
-"""Series of matches between the same players, as `run`, `eval` and `synth` play them.
+"""Series of matches between the same players, for `run`, `eval` and `synth`.
 
-A series is planned (`gymposium.match.seating`), its missing matches are played in this process or by an executor, and
-its records go to a run's folder (`gymposium.runs.folder`), which passes them on in plan order.
+A series is planned (`gymposium.match.seating`), and its missing matches are played in this process or by an executor.
+Its records go to a run's folder (`gymposium.runs.folder`), which passes them on in plan order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gymposium.util.visible import plural
 AT_ONCE = 256
 """Number of concurrent matches."""
 GIVE_UP = 8
-"""If this many consecutive matches all break off, no further match begins."""
+"""Number of consecutive matches that must all break off before the series stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class SeriesMatches:
 
     series: Series
     players: tuple[str, ...]
-    """The players as the user wrote them, one per seat in the first match."""
+    """The players as the user wrote them, one for each seat of the first match."""
     first: int = 0
     """Number of the first match in the run's plan."""
 
@@ -92,21 +92,21 @@ def seat_series(
 
 @dataclass(slots=True)
 class BreakOffs:
-    """Matches without a result."""
+    """Counts of matches without a result."""
 
     reasons: Counter[str] = field(default_factory=Counter)
     """Number of matches that broke off, by reason."""
     not_begun: int = 0
-    """Number of matches not begun, because the last ones all broke off."""
+    """Number of matches that were not started, because the latest ones all broke off."""
 
     def add(self, other: BreakOffs) -> None:
-        """Add the counts of other matches."""
+        """Add the counts from another `BreakOffs`."""
         self.reasons += other.reasons
         self.not_begun += other.not_begun
 
     @property
     def description(self) -> str:
-        """Describe how many matches have no result and why, in sentences, or return ""."""
+        """Describe in sentences how many matches have no result and why, or return ""."""
         if not self.reasons:
             return ""
         [(reason, count), *others] = self.reasons.most_common()
@@ -126,10 +126,12 @@ def play_missing(
     watchdog: Watchdog | None = None,
     advance: Callable[[int], object] = lambda count: None,
 ) -> BreakOffs:
-    """Play the matches of a series that `log` lacks, in this process without an executor, and return the break-offs.
+    """Play the matches of a series that are missing in `log`, and return the break-offs.
+
+    Without an executor, they are played in this process.
 
     `advance` is called with the number of newly played matches. If the last `GIVE_UP` matches (with an executor, a
-    whole batch) broke off, no further match begins, because a server is gone.
+    whole batch) broke off, no further match is started, because a server is probably unreachable.
 
     Raises the errors of `gymposium.match.play` in this process, and `GymposiumError` if workers cannot play them."""
     matches, players = seated.matches, seated.players
@@ -158,7 +160,7 @@ def play_missing(
 
 
 class _JobFeed:
-    """An iterator over jobs that stops when the last `GIVE_UP` of them all broke off."""
+    """An iterator over jobs that stops once the last `GIVE_UP` matches all broke off."""
 
     def __init__(self, jobs: Iterable[MatchJob]) -> None:
         self._jobs = jobs

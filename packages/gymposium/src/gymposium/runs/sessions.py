@@ -1,7 +1,8 @@
 """Sessions of a training run served over HTTP: `sessions.sqlite`, with groups, sessions, turns and jobs.
 
-The server writes each change before it answers, so a killed server loses nothing that it has answered. Others read the
-file meanwhile. A power failure may lose the newest changes, but the file stays consistent.
+The server writes each change before it answers, so a killed server loses nothing that it has acknowledged. Other
+processes may read the file at the same time. A power failure may lose the newest changes, but the file stays
+consistent.
 """
 
 from __future__ import annotations
@@ -63,13 +64,14 @@ _TYPES: Mapping[str, type | UnionType] = {
     "Mapping[str, Any]": dict,
     "Mapping[str, Any] | None": dict | None,
 }
-"""Types of the values in rows by annotation. All others are texts."""
+"""SQLite types of row values by annotation. Values with other annotations are texts."""
 _PROGRESS = 10_000
-"""Number of SQLite virtual machine steps between two checks of a query's cost."""
+"""Number of SQLite virtual machine steps between checks of a query's cost."""
 _STEPS = 1_000_000
 _STEPS_PER_BYTE = 10
-"""Step limit of a query: a constant, plus a number per byte of the file. Rows take some dozens of bytes each, and
-queries some dozens of steps per row."""
+"""Step limit of a query: a constant, plus a number per byte of the file.
+
+A row takes dozens of bytes, and a query takes dozens of steps per row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +83,16 @@ class SessionRow:
     """SHA-256 digest of the secret in the session's address."""
     group: str
     member: int
-    """Its number in the group."""
+    """The session's number in the group."""
     seed: int
     """Seed for the replies."""
     metadata: Mapping[str, Any]
-    """Client data, for people."""
+    """Data from the client, shown to people."""
     client: str
     """The client's name (`User-Agent`)."""
     policy: str
     version: int
-    """Version of the answering policy."""
+    """Version of the policy that answers."""
     step: int
     """Number of steps before that policy was published."""
     began: float
@@ -98,7 +100,7 @@ class SessionRow:
     """Time of the newest request, in Unix seconds."""
     state: SessionState
     why: str
-    """Why it was dropped; else empty."""
+    """Why the session was dropped; empty if it was not."""
     ending: Mapping[str, Any] | None
     """Data that the client sent at the end: `reward`, `parts`, `truncated`, `turn_rewards`."""
 
@@ -111,7 +113,7 @@ class TurnRow:
     data: Mapping[str, Any]
     """Messages, tools, the reply and the answer, as plain data."""
     prompt: tuple[int, ...]
-    """Token ids of the prompt, without those up to the end of the parent's reply."""
+    """Token ids of the prompt after the end of the parent turn's reply."""
     ids: tuple[int, ...]
     """Sampled token ids."""
     logprobs: tuple[float, ...]
@@ -126,9 +128,9 @@ class GroupRow:
     split: str
     state: GroupState
     why: str
-    """Why it was dropped; else empty."""
+    """Why the group was dropped; empty if it was not."""
     job: int | None
-    """The job that learns from it."""
+    """The job that trains on the group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,7 @@ class JobRow:
 def group_turns_into_rows(parents: Mapping[int, int | None]) -> list[list[int]]:
     """Group a session's turns into token rows, given each turn's parent.
 
-    Each turn is followed by the first of those that extend its tokens. The others branch off and begin the next
+    In a row, each turn is followed by the first turn that extends its tokens. Other turns that extend it begin new
     rows."""
     following: dict[int | None, list[int]] = {}
     for number, parent in parents.items():
@@ -172,14 +174,14 @@ def _get_expected_tables() -> list[tuple[Any, ...]]:
 class SessionsFile:
     """The sessions file, open for reading and, unless `read_only`, for writing. It is thread-safe.
 
-    Raises `BadRecord` for a file that is not of this version. In a file with cyclic pages, a query raises
-    `sqlite3.Error` or `BadRecord` when it costs more than the file's size explains."""
+    Raises `BadRecord` for a file of another version. In a file with cyclic pages, a query raises `sqlite3.Error` or
+    `BadRecord` once it costs more than the file's size justifies."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         self._lock = RLock()
         self._rest = 0
-        """Number of progress calls left for the current query."""
+        """Number of progress callbacks left for the current query."""
         found = Path(realpath(path))
         self._files = [found.with_name(f"{found.name}{end}") for end in ("", "-wal", "-shm")]
         self._check_files(read_only)
@@ -217,7 +219,7 @@ class SessionsFile:
                 raise BadRecord(f"{file} is a link or not a regular file. Replace it with a copy.")
 
     def _prepare(self, read_only: bool) -> int:
-        """Set limits, create the tables in a new file, and return the tables' version."""
+        """Set limits, create the tables if the file is new, and return the tables' version."""
         self._file.row_factory = sqlite3.Row
         self._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
         self._file.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -270,8 +272,9 @@ class SessionsFile:
             self._execute("COMMIT")
 
     def check_rows(self) -> None:
-        """Raise `BadRecord` if a session, group or job has a value of another type, or malformed JSON. SQLite keeps
-        values of any type in a column. Turns are not checked."""
+        """Raise `BadRecord` if a session, group or job has a value of the wrong type, or malformed JSON.
+
+        SQLite allows values of any type in a column. Turns are not checked."""
         try:
             rows: list[SessionRow | GroupRow | JobRow] = [*self.sessions(), *self.groups(), *self.jobs()]
             for row in rows:
@@ -289,7 +292,7 @@ class SessionsFile:
         return next(iter(self._groups("WHERE key = ?", key)), None)
 
     def groups(self, *, state: GroupState | None = None, job: int | None = None) -> list[GroupRow]:
-        """Return the groups in this state or job, sorted by key; all without arguments."""
+        """Return the groups in this state or job, sorted by key. Without arguments, return all groups."""
         if job is not None:
             return self._groups("WHERE job = ? ORDER BY key", job)
         return self._groups("ORDER BY key") if state is None else self._groups("WHERE state = ? ORDER BY key", state)
@@ -303,7 +306,9 @@ class SessionsFile:
         return next(iter(self._sessions("WHERE secret = ?", secret)), None)
 
     def sessions(self, group: str | None = None, *, state: SessionState | None = None) -> list[SessionRow]:
-        """Return a group's sessions by member, or all by time. With a state, only those in it."""
+        """Return a group's sessions sorted by member, or all sessions sorted by time.
+
+        With a state, return only those in it."""
         wanted = {'"group"': group, "state": state}
         given = {name: value for name, value in wanted.items() if value is not None}
         where = " AND ".join(f"{name} = ?" for name in given) or "TRUE"
@@ -341,7 +346,7 @@ class SessionsFile:
         return next(iter(self._jobs("WHERE step = ?", step)), None)
 
     def jobs(self, state: JobState | None = None) -> list[JobRow]:
-        """Return the jobs in this state, oldest first; all for None."""
+        """Return the jobs in this state, or all jobs for None, oldest first."""
         return self._jobs("ORDER BY id") if state is None else self._jobs("WHERE state = ? ORDER BY id", state)
 
     def counts(self) -> dict[str, dict[str, int]]:
@@ -372,7 +377,7 @@ class SessionsFile:
         ]
 
     def _fetch_all(self, query: str, values: Sequence[Any]) -> list[dict[str, Any]]:
-        """Return a query's rows. Raises `BadRecord` if they have more bytes than the file."""
+        """Return a query's rows. Raises `BadRecord` if they are larger than the file."""
         with self._lock:
             rows, most = [], self._size()
             for row in self._execute(query, values):
@@ -402,12 +407,12 @@ class SessionsFile:
     def set_session(
         self, name: str, state: SessionState, *, why: str = "", ending: Mapping[str, Any] | None = None
     ) -> None:
-        """Change a session's state, with the data that the client sent at its end."""
+        """Change a session's state, and store the data that the client sent at its end."""
         text = None if ending is None else json.dumps(ending)
         self._run("UPDATE sessions SET state = ?, why = ?, ending = ? WHERE id = ?", state, why, text, name)
 
     def add_turn(self, session: str, turn: TurnRow, seen: float) -> None:
-        """Add a turn to a session, asked at the time `seen`."""
+        """Add a turn to a session. `seen` is the time of its request."""
         tokens = [array("i", turn.prompt).tobytes(), array("i", turn.ids).tobytes()]
         logprobs = array("d", turn.logprobs).tobytes()
         with self.change():

@@ -1,4 +1,4 @@
-"""Reading of the sessions file for people: bounded lists, clients, and prompt beginnings."""
+"""Reading the sessions file for display: bounded lists, clients, and prompt beginnings."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from gymposium.runs.sessions import GroupRow, JobRow, SessionRow, SessionsFile
 from gymposium.util.visible import visible
 
 _OVERLAP = 60.0
-"""Number of seconds to recount sessions for, because a clock may be set back."""
+"""Number of seconds of sessions to count again, because the clock may be set back."""
 
 _LONGEST = 1000
-"""Number of characters compared in group and client names. Servers write at most 200."""
+"""Number of characters of group and client names to compare. Servers write at most 200."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """A session in a list."""
+    """A session as shown in a list."""
 
     row: SessionRow
     turns: int
@@ -42,17 +42,17 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class GroupSummary:
-    """A group in a list."""
+    """A group as shown in a list."""
 
     row: GroupRow
     ended: int
-    """Number of its finished sessions."""
+    """Number of finished sessions in the group."""
     rewards: Sequence[float]
-    """Their rewards, by member."""
+    """Rewards of the finished sessions, by member."""
 
 
 class SessionsReader(SessionsFile):
-    """The sessions file, open for reading. Texts are compared as shown on pages: with `visible`."""
+    """The sessions file, open for reading. Texts are compared in the form shown on pages (`visible`)."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, read_only=True)
@@ -99,7 +99,7 @@ class SessionsReader(SessionsFile):
         return {row["job"]: row["number"] for row in rows}
 
     def count_beginnings(self, since: float) -> dict[str, Counter[str]]:
-        """Count each prompt beginning per session, for sessions seen since then."""
+        """Count each prompt beginning once per session, for sessions with a request since this time."""
         query = """SELECT session, json_extract(data, '$.beginning') AS way, count(*) AS number
             FROM turns JOIN sessions ON sessions.id = turns.session WHERE seen >= ? GROUP BY session, way"""
         found: dict[str, Counter[str]] = {}

@@ -1,7 +1,7 @@
 """Worlds: tasks that a player solves by calling tools, such as questions about a mailbox.
 
 Each task is a single-seat match. Players, records, evaluation, boards and training treat it like any other match. An
-author writes a `Tasks` and a `World`, and `tool_game` makes the game.
+author writes a `Tasks` and a `World` class, and `tool_game` creates the game from them.
 """
 
 from gymposium.tasks.game import ToolGame, ToolMatch, recorded_tool_game, tool_game

@@ -1,6 +1,6 @@
-"""The game and match behind tasks: a single seat whose moves are tool calls.
+"""The game and match for tasks: a single seat whose moves are tool calls.
 
-Calls and results are events that determine everything shown.
+Everything shown is determined by events, which hold the calls and their results.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from gymposium.tasks.tools import Call, Tool, parse_calls
 from gymposium.util.visible import is_encodable, quantity
 
 LONGEST = 20_000
-"""Maximum number of characters shown from a result. The text says if the rest is cut off."""
+"""Maximum number of characters shown from a result. The text says if the result was shortened."""
 _DRAWN, _CALLS = 1500, 6
-"""Maximum number of characters in a picture: for a text, and for calls and results."""
+"""Maximum number of characters in a picture, for a text and for calls with results."""
 
 
 class ToolGame:
@@ -45,7 +45,7 @@ class ToolGame:
     def __init__(
         self, spec: GameSpec, params: Mapping[str, Any], tasks: Tasks, record: Sequence[Event] | None = None
     ) -> None:
-        """`record` holds events that supply the task and results of new matches, in place of a world."""
+        """`record` holds events that replace the world: new matches take their task and results from them."""
         self.spec = spec
         self.params: Mapping[str, Any] = MappingProxyType(dict(params))
         self.name = spec.full_name(params)
@@ -56,9 +56,9 @@ class ToolGame:
 
     @cached_property
     def tools(self) -> tuple[Tool, ...]:
-        """Tools of the world, or those in the record of an impure world.
+        """Tools of the world, or the recorded tools of an impure world.
 
-        They are looked up on first use, because a world may have to ask a server for them."""
+        They are looked up on first use, because a world may have to query a server."""
         recorded = () if self.record is None else read_tools(get_first_event(self.record))
         tools = recorded or tuple(self.tasks.tools)
         if len({tool.name for tool in tools}) != len(tools) or not tools:
@@ -106,11 +106,10 @@ class ToolGame:
 
 
 def recorded_tool_game(spec: GameSpec, params: Mapping[str, Any], events: Sequence[Event]) -> ToolGame:
-    """Return the game for a record with these events, made without its world.
+    """Return the game for a record with these events, without opening its world.
 
-    This is the `GameSpec.replay` of worlds with `tools="recorded"`.
-
-    Raises `BadRecord` if the first event is not a task of such a world."""
+    This is the `GameSpec.replay` of worlds with `tools="recorded"`. Raises `BadRecord` if the first event is not a task
+    of such a world."""
     return ToolGame(spec, params, RecordedTasks.from_events(events), events)
 
 
@@ -129,10 +128,11 @@ def tool_game(spec: GameSpec, params: Mapping[str, Any], tasks: Tasks) -> ToolGa
 
 
 class ToolMatch(OneSeatMatch):
-    """A match that is one task.
+    """A match that consists of one task.
 
-    Its events are the task with its opening, then each move with its results. If the world is impure, the first event
-    also holds the tools. A new match opens a world. A loaded match opens one when play continues."""
+    Its first event is the task with its opening. Then each move follows, with its results. If the world is impure, the
+    first event also holds the tools. A new match opens a world immediately. A loaded match opens one when play
+    continues."""
 
     def __init__(self, game: ToolGame, seed: int | None, events: Sequence[Event] = ()) -> None:
         super().__init__(game)
@@ -225,9 +225,9 @@ class ToolMatch(OneSeatMatch):
 
     @asynccontextmanager
     async def _close_on_failure(self) -> AsyncIterator[None]:
-        """Close the world if anything in the block fails, since the match is dropped.
+        """Close the world if the block raises, because the match is then dropped.
 
-        Its servers then end at once, not only on garbage collection."""
+        Its servers end immediately instead of at garbage collection."""
         try:
             yield
         except BaseException:
@@ -347,7 +347,7 @@ def _close(world: World) -> None:
 def _format_outcome(game: ToolGame, calls: Sequence[Call], results: Sequence[Result], state: Mapping[str, Any]) -> str:
     """Return the event that records the results of calls.
 
-    Raises `WorldFailure` for a score that the game does not allow, and for values that are not JSON."""
+    Raises `WorldFailure` for a score outside the game's range, and for values that are not JSON."""
     least, most = game.tasks.utility_range
     if not least - 1e-9 <= state["score"] <= most + 1e-9:
         raise WorldFailure(f"The score {state['score']!r} is outside the range {least:g} to {most:g}.")
@@ -362,7 +362,7 @@ def _format_outcome(game: ToolGame, calls: Sequence[Call], results: Sequence[Res
 
 
 def _limit_result(result: Result) -> Result:
-    """Return the result with a text that can be shown and recorded."""
+    """Return the result, with its text shortened so it can be shown and recorded."""
     if not isinstance(result, Result):
         raise WorldFailure(f"A tool returned {type(result).__name__}; it must return a Result.")
     text: Any = result.text

@@ -1,4 +1,4 @@
-"""Shared parts of single-seat free-text matches whose moves wait for something external."""
+"""Shared code for single-seat free-text matches whose moves wait for something external."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def get_first_event(record: Sequence[Event]) -> Event:
 
 
 class NamedGame(Protocol):
-    """The part of a game that such a match reads."""
+    """Protocol for the part of a game that such a match reads."""
 
     name: str
 
 
 class OneSeatMatch(ABC):
-    """Base class of single-seat matches answered in free text."""
+    """Base class of single-seat free-text matches."""
 
     def __init__(self, game: NamedGame) -> None:
         self._owner = game

@@ -17,18 +17,18 @@ class Result:
     text: str
     """Text for the caller."""
     error: bool = False
-    """True if the tool rejected the call; the text says why. The task continues."""
+    """True if the tool rejected the call. The text says why, and the task continues."""
     value: Any = None
     """JSON for records and web pages, not shown to the caller."""
 
 
 class World(Protocol):
-    """One task in progress. Only one coroutine at a time uses it, in one thread.
+    """One task in progress.
 
-    If a method raises, the world is broken and the match is dropped without a result."""
+    Only one coroutine at a time uses it, in one thread. If a method raises, the match is dropped without a result."""
 
     def opening(self, style: Style) -> str:
-        """Return the task as the player first reads it: lines of text."""
+        """Return the task text that the player reads first, in lines."""
         ...
 
     async def call(self, call: Call) -> Result:
@@ -36,7 +36,7 @@ class World(Protocol):
         ...
 
     def over(self) -> bool:
-        """Return whether the task has ended, for example with an answer."""
+        """Return whether the task has ended, for example because the player answered."""
         ...
 
     def score(self) -> float:
@@ -44,7 +44,7 @@ class World(Protocol):
         ...
 
     def report(self) -> Mapping[str, float]:
-        """Return figures other than the score, always with the same names: `{"exact": 1.0, "read": 0.5}`."""
+        """Return figures besides the score, always with the same names: `{"exact": 1.0, "read": 0.5}`."""
         ...
 
     async def close(self) -> None:
@@ -73,7 +73,7 @@ class Tasks(Protocol):
         ...
 
     def rules(self, style: Style) -> str:
-        """Return the rules common to all tasks: lines of text."""
+        """Return the rules common to all tasks, as lines of text."""
         ...
 
     def task(self, seed: int) -> Mapping[str, Any]:
@@ -86,7 +86,7 @@ class Tasks(Protocol):
 
 
 class BoundedTasks(Tasks, Protocol):
-    """Optional protocol: tasks that limit how many can be open at once, such as one server per task."""
+    """Optional protocol: tasks that limit how many can be open at once, for example because each needs a server."""
 
     @property
     def at_once(self) -> int | None:

@@ -20,7 +20,7 @@ from gymposium.util.visible import is_encodable, shorten
 Check = Literal["exact", "numeric", "choice"]
 """How answers are compared.
 
-- `exact`: equal texts, ignoring whitespace at the ends.
+- `exact`: equal texts, ignoring leading and trailing whitespace.
 - `numeric`: equal numbers in any notation: `0.50` is `.5` and `1,000` is `1000`.
 - `choice`: the correct choice, by its text or its letter, in either case: `B`, `b.` or `(b)`.
 """
@@ -89,7 +89,7 @@ class Question:
         return cls.parse(strict_json(text))
 
     def dump(self) -> str:
-        """Return the question as one line of JSON, for the event that draws it."""
+        """Return the question as one line of JSON, for a match's first event."""
         fields: Mapping[str, Any] = {name: value for name, value in asdict(self).items() if value != ()}
         return json.dumps(fields, ensure_ascii=False, sort_keys=True)
 
@@ -131,8 +131,8 @@ class QuestionFile:
     def questions(self) -> Sequence[Question]:
         """All questions.
 
-        Raises `BadParameter` for a file that cannot be read or has no questions, and for the first line that is not a
-        question with a checkable answer."""
+        Raises `BadParameter` if the file cannot be read, has no questions, or has a line that is not a question with a
+        checkable answer."""
         questions = []
         try:
             rows = self.rows()

@@ -1,4 +1,4 @@
-"""A recorded world's description, for replays without the world or its files."""
+"""Descriptions of recorded worlds, for replays without the world or its files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_NOW = "A recorded match cannot continue, because its tools may now return d
 
 @dataclass(frozen=True, eq=False)
 class RecordedTasks:
-    """A world's tasks, as described in the record of a match."""
+    """A world's tasks, restored from a match's record."""
 
     max_calls: int
     utility_range: tuple[float, float]
@@ -50,7 +50,7 @@ class RecordedTasks:
 
 
 def describe_tasks(tools: Sequence[Tool], tasks: Tasks) -> dict[str, Any]:
-    """Return the first event's description of an impure world."""
+    """Return an impure world's description for the first event."""
     return {
         "tools": [tool.as_dict for tool in tools],
         "rules": {style: tasks.rules(style) for style in STYLES},

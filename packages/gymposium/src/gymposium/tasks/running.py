@@ -14,21 +14,21 @@ from gymposium.util.background import BackgroundLoop
 AT_ONCE = 64
 """Maximum number of worlds that run a step concurrently; others wait."""
 SECONDS = 60.0
-"""Time limit in seconds for a tool call or for opening a world. Waiting for other worlds does not count."""
+"""Time limit in seconds for a tool call or for opening a world. Time spent waiting for other worlds does not count."""
 
 T = TypeVar("T")
 
 
 @cache
 def _shared_loop() -> tuple[BackgroundLoop, asyncio.Semaphore]:
-    """Return the event loop of all worlds, and the slots for their coroutines."""
+    """Return the event loop shared by all worlds, and the semaphore that limits concurrent coroutines."""
     return BackgroundLoop("gymposium worlds"), asyncio.Semaphore(AT_ONCE)
 
 
 def start(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
     """Run a world's coroutine in the shared loop when a slot is free.
 
-    Exceptions from a world become `WorldFailure`; gymposium's own errors are unchanged."""
+    Exceptions from a world become `WorldFailure`; gymposium's own errors pass through."""
     return _shared_loop()[0].submit(_run_in_slot(coroutine))
 
 

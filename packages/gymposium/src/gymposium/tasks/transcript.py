@@ -1,4 +1,4 @@
-"""Task transcripts: the opening, the hidden part, and each call with its result."""
+"""Transcripts of tasks: the opening, the hidden part, and each call with its result."""
 
 from __future__ import annotations
 

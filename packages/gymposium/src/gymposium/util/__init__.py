@@ -1,1 +1,1 @@
-"""Helpers without games: durable files, JSON, random streams, child processes, isolation, settings."""
+"""Helpers that are independent of games: durable files, JSON, random streams, child processes, isolation, settings."""

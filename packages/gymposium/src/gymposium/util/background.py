@@ -21,7 +21,7 @@ _AT_EXIT_SECONDS = 1.0
 class BackgroundLoop:
     """An event loop that runs coroutines for callers without one.
 
-    At program exit, running coroutines are cancelled. One that cannot be cancelled delays the exit by at most a
+    At program exit, running coroutines are canceled. A coroutine that cannot be canceled delays the exit by at most a
     second."""
 
     def __init__(self, name: str) -> None:
@@ -36,7 +36,7 @@ class BackgroundLoop:
         _loops.add(self)
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start a coroutine and return its future. Cancelling the future cancels the coroutine.
+        """Start a coroutine and return its future. Canceling the future cancels the coroutine.
 
         Raises `GymposiumError` if the loop has ended."""
         with self._ending:
@@ -53,7 +53,7 @@ class BackgroundLoop:
     def end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Cancel the running coroutines, run the coroutine from `last`, and end the loop.
 
-        This does not wait, and may be called in the loop's thread. Further calls do nothing."""
+        The call returns immediately and is allowed in the loop's thread. Further calls do nothing."""
         with self._ending:
             if not self._ended:
                 self.submit(self._end(last))

@@ -1,8 +1,8 @@
 """Python child processes, started with the safe path and this process's plugins.
 
-`python -c` and `python -m` search the working directory before the standard library, and so do the children of
+`python -c` and `python -m` search the working directory before the standard library, and so do children of
 `multiprocessing`. A folder may come from anyone, so a file named `multiprocessing.py` in it must not run. Every Python
-process therefore starts with `-P`, and its environment makes those that it starts do the same.
+process is therefore started with `-P`, and with an environment that applies it to further processes.
 
 One-file plugins (`--plugin FILE`) reach child processes in the environment variable `GYMPOSIUM_PLUGIN_FILES`, from
 which their plugin host loads them. The other global options are environment variables as well (`GYMPOSIUM_ALLOW`,
@@ -23,7 +23,7 @@ from threading import Lock
 SAFE_PATH = "PYTHONSAFEPATH"
 """Environment variable that keeps the working directory out of `sys.path`."""
 OURS = "gymposium"
-"""Gymposium's value of `SAFE_PATH`. Python accepts any text."""
+"""Gymposium's value for the variable `SAFE_PATH`. Python accepts any nonempty text."""
 PLUGIN_FILES = "GYMPOSIUM_PLUGIN_FILES"
 """Environment variable with this process's one-file plugins, one path per line."""
 
@@ -46,7 +46,8 @@ def python_environment(variables: Mapping[str, str] | None = None) -> dict[str, 
 
 
 def user_environment() -> dict[str, str]:
-    """Return the current environment variables without gymposium's own, for a program that the user names."""
+    """Return the environment for a program that the user names, without variables that gymposium sets for its child
+    processes."""
     ours = {PLUGIN_FILES} | ({SAFE_PATH} if os.environ.get(SAFE_PATH) == OURS else set())
     return {name: value for name, value in os.environ.items() if name not in ours}
 
@@ -57,9 +58,9 @@ def find_interpreter() -> str:
 
 
 def guard_children() -> None:
-    """Set the safe path in this process's environment, which libraries pass on to the processes that they start.
+    """Set the safe path in this process's environment, for processes started by libraries.
 
-    For programs that own their process, such as commands."""
+    Only for programs that own their process, such as commands."""
     os.environ[SAFE_PATH] = os.environ.get(SAFE_PATH) or OURS
 
 

@@ -1,4 +1,4 @@
-"""Atomic writing of files and directories: they appear completely or not at all."""
+"""Atomic writing of files and directories. They appear completely or not at all."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if sys.platform != "win32":
     import fcntl
 
 MARK = "COMPLETE"
-"""Name of an empty file in every finished directory. An incomplete copy of the directory lacks it."""
+"""Name of the empty file that marks a finished directory. An incomplete copy of the directory lacks it."""
 
 _NEW = os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-"""Flags that open only a new file and follow no link."""
+"""Flags that only create new files and do not follow links."""
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def replace_file(file: Path) -> Iterator[BinaryIO]:
     After the block, it is synced and renamed to `file`. If the block raises, `file` is unchanged. Staging files of
     killed processes are removed first. A link at `file` is replaced, not followed.
 
-    Raises `GymposiumError` if the disk is full or fails."""
+    Raises `GymposiumError` if writing fails, for example on a full disk."""
     try:
         _sweep_files(file)
         staging = staging_path(file)
@@ -86,8 +86,9 @@ def replace_file(file: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replace_content(file: Path) -> Iterator[BinaryIO | GzipFile]:
-    """As `replace_file`, and the content is compressed if the name of `file` says so. Equal content gives equal bytes:
-    the header holds no name and no time."""
+    """Like `replace_file`, but compress the content if the name of `file` says so.
+
+    Equal content gives equal bytes, because the header holds neither name nor time."""
     with replace_file(file) as staging:
         if not is_compressed(file):
             yield staging
@@ -97,16 +98,16 @@ def replace_content(file: Path) -> Iterator[BinaryIO | GzipFile]:
 
 
 def remove_directory(directory: Path) -> None:
-    """Remove a directory, or a file in its place. Its name is free at once, even if deleting takes long."""
+    """Remove a directory, or a file in its place. The name is free immediately, even if deleting takes long."""
     hidden = staging_path(directory)
     directory.rename(hidden)
     _delete(hidden)
 
 
 def sweep(parent: Path, prefix: str) -> None:
-    """Remove what killed processes left in `parent` of directories with this prefix.
+    """Remove staging directories with this prefix that killed processes left in `parent`.
 
-    Call it only if no other process writes them."""
+    Call it only if no other process writes such directories."""
     for leftover in parent.glob(f".{glob.escape(prefix)}*.partial"):
         _delete(leftover)
 
@@ -139,5 +140,5 @@ def sync(path: Path) -> None:
 
 
 def staging_path(path: Path) -> Path:
-    """Return a new hidden, unguessable path beside `path`, which `sweep` finds."""
+    """Return a new hidden, unguessable path beside `path` that `sweep` can find."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")

@@ -1,4 +1,4 @@
-"""Imports of optional libraries, with an error that says which extra to install."""
+"""Imports of optional libraries. The error says which extra to install."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from gymposium.errors import GymposiumError, describe
 from gymposium.util.child_process import plugin_files, python_command, python_environment
 
 SECONDS = 120.0
-"""Time limit per call of a game engine, in seconds."""
+"""Time limit in seconds for one call of a game engine."""
 MEMORY = 4 << 30
 """Limit on the process's address space, in bytes."""
 _SERVE = "from gymposium.util.isolated import _serve; _serve({seconds!r}, {memory!r})"
@@ -32,12 +32,12 @@ class CallFailed(GymposiumError):
 
 
 class Child:
-    """A process that answers calls, one at a time. It starts on the first call, and again if it has ended."""
+    """A process that answers calls, one at a time. It starts on the first call, and restarts if it has ended."""
 
     def __init__(self, what: str, seconds: float, *, cpu_seconds: float = 0.0, memory: int = MEMORY) -> None:
-        """`what` names the called thing in errors.
+        """`what` names the called code in errors.
 
-        A call that exceeds `seconds`, or `cpu_seconds` of CPU time if nonzero, ends the process. `memory` limits the
+        A call that exceeds `seconds`, or a nonzero `cpu_seconds` of CPU time, ends the process. `memory` limits the
         address space, in bytes."""
         self._what, self._seconds, self._cpu_seconds = what, seconds, cpu_seconds
         self._code = _SERVE.format(seconds=cpu_seconds, memory=memory)
@@ -47,7 +47,7 @@ class Child:
         atexit.register(self.end)
 
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Return `function(*arguments)`, called in the process, or directly within such a process.
+        """Return `function(*arguments)`, called in the child process. Within such a process, the call is direct.
 
         The function must be defined in a module, and its arguments and result must be picklable. Raises `CallFailed` if
         the function raises, takes too long, or ends the process."""
@@ -120,7 +120,7 @@ class Child:
 
 
 _inside = False
-"""True in a process that answers calls."""
+"""True if this process answers isolated calls."""
 _ENGINES = Child("The game's engine", SECONDS)
 
 
@@ -163,7 +163,7 @@ def _serve(cpu_seconds: float, memory: int) -> None:
 
 
 def _call_timed(cpu_seconds: float, function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function. This process ends if the call exceeds `cpu_seconds` of CPU time; 0 means no limit."""
+    """Call a function. If the call exceeds `cpu_seconds` of CPU time, this process ends; 0 means no limit."""
     if not cpu_seconds:
         return function(*arguments)
     left, _ = signal.setitimer(signal.ITIMER_VIRTUAL, cpu_seconds)  # without a handler its signal stops C code as well

@@ -1,4 +1,4 @@
-"""Pydantic models in JSON files."""
+"""Reading and writing Pydantic models in JSON files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from gymposium.util.strict_json import strict_json
 
 
 class FileModel(BaseModel):
-    """Base class of models stored in JSON files: frozen, without unknown keys, documented by docstrings."""
+    """Base class of models stored in JSON files.
+
+    Models are frozen, reject unknown keys, and are documented by docstrings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -24,8 +26,8 @@ _Model = TypeVar("_Model", bound=BaseModel)
 def read_model(path: Path, model: type[_Model], what: str, remedy: str) -> _Model:
     """Read a model from a JSON file.
 
-    Raises `BadRecord` if the file cannot be read or is invalid. The message calls the content `what` and ends with
-    `remedy`."""
+    Raises `BadRecord` if the file cannot be read or is invalid. The error message calls the content `what` and ends
+    with `remedy`."""
     try:
         text = read_plain_text(path)
         strict_json(text)

@@ -17,9 +17,10 @@ if sys.platform != "win32":
     import fcntl
 
 _SYNC = 1.0
-"""Minimum number of seconds between syncs. A killed process loses no line, but a power failure loses the last second.
+"""Minimum number of seconds between syncs.
 
-A sync per line would take longer than most matches."""
+A killed process loses no line, but a power failure loses the last second. A sync per line would take longer than most
+matches."""
 _CHUNK = 1 << 16
 """Number of bytes to read at a time when searching for the last line break."""
 _APPEND = (
@@ -36,15 +37,16 @@ _APPEND = (
 class LineWriter:
     """A writer that appends JSON lines to a file and locks it against other writers.
 
-    When `append_lines` returns, the operating system has the lines. If an earlier writer was killed within a line,
-    opening the file removes that line. A complete last line without a line break is kept."""
+    When `append_lines` returns, the operating system has the lines. If an earlier writer was killed in the middle of a
+    line, opening the file removes that line. A complete last line without a line break is kept."""
 
     def __init__(self, path: str | Path, *, wait: bool = False, sync: bool = True) -> None:
-        """`wait` waits for another writer to close the file. With `sync=False`, the operating system decides when lines
-        reach the disk.
+        """With `wait`, wait for another writer to close the file.
 
-        Raises `BadOption` if another writer has the file open, or if it is a link, a pipe, a folder or compressed, and
-        `OSError` if the file cannot be opened."""
+        With `sync=False`, the operating system decides when lines reach the disk.
+
+        Raises `BadOption` if another writer has the file open, or if the file is compressed or a link, a pipe or a
+        folder. Raises `OSError` if it cannot be opened."""
         self.path, self._syncs = Path(path), sync
         _check_not_compressed(self.path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,7 +89,9 @@ class LineWriter:
                 ) from None
 
     def _split_last_line(self) -> tuple[int, bytes]:
-        """Return the offset after the last line break, and the bytes after it. Raises `BadOption` for too many."""
+        """Return the offset after the last line break, and the bytes after it.
+
+        Raises `BadOption` if there are too many bytes."""
         start = size = os.fstat(self._file).st_size
         rest: list[bytes] = []
         while start:
@@ -105,7 +109,7 @@ class LineWriter:
     def append_lines(self, *lines: str) -> None:
         """Append all of these lines, or none on failure.
 
-        Raises `GymposiumError` if the disk is full or fails. Earlier lines are then intact."""
+        Raises `GymposiumError` if writing fails, for example on a full disk. Earlier lines stay intact."""
         data = memoryview("".join(f"{line}\n" for line in lines).encode())
         size = self.size + len(data)
         try:

@@ -1,6 +1,6 @@
-"""Bounded reading of files from others: only regular files, up to a size.
+"""Bounded reading of untrusted files: only regular files, up to a maximum size.
 
-Files of lines may be compressed with gzip. Their names then end in `.gz`.
+Line-based files may be compressed with gzip. Their names then end in `.gz`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import BinaryIO
 from gymposium.errors import BadOption
 
 MOST_BYTES = 64 * 2**20
-"""Maximum size of a file that is read whole, and of a line in a file that is read by lines."""
+"""Maximum size in bytes of a file that is read as a whole, or of a line in a file that is read by lines."""
 MOST_UNPACKED = 2**30
 """Maximum uncompressed size of a file, in bytes."""
 _ENDING = ".gz"
@@ -29,7 +29,7 @@ _MAGIC = b"\x1f\x8b"
 def open_plain(path: str | Path, *, follow: bool = True) -> BufferedReader:
     """Open a regular file for reading. `follow=False` also rejects symbolic links.
 
-    Raises `OSError`, also for a pipe, a device or a folder, without waiting for it."""
+    Raises `OSError`. This includes pipes, devices and folders, which are never waited for."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     descriptor = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
     try:
@@ -47,7 +47,7 @@ def check_plain(path: str | Path) -> None:
 
 
 def read_plain(path: str | Path, most: int = MOST_BYTES) -> bytes:
-    """Read a regular file. Raises `OSError`, also for a file of more than `most` bytes."""
+    """Read a regular file. Raises `OSError` if this fails or the file has more than `most` bytes."""
     with open_plain(path) as file:
         if os.fstat(file.fileno()).st_size <= most and len(content := file.read(most + 1)) <= most:
             return content
@@ -62,7 +62,7 @@ def read_plain_text(path: str | Path, most: int = MOST_BYTES) -> str:
 
 
 def is_compressed(path: str | Path) -> bool:
-    """Return whether a file is compressed, by its name."""
+    """Return whether a file's name says that it is compressed."""
     return str(path).endswith(_ENDING)
 
 
@@ -97,8 +97,8 @@ def find_forms(folder: Path, pattern: str) -> list[Path]:
 def open_content(path: str | Path, *, follow: bool = True, most: int = MOST_UNPACKED) -> BufferedReader:
     """Open a regular file for reading, and decompress it if compressed. `follow` is as in `open_plain`.
 
-    Reading raises `OSError` for a compressed file that is damaged or exceeds `most` bytes. Seeking backwards in one
-    decompresses it again from the start."""
+    Reading raises `OSError` for a compressed file that is damaged or exceeds `most` bytes. Seeking backwards in a
+    compressed file decompresses it again from the start."""
     file = open_plain(path, follow=follow)
     if not is_compressed(path):
         return file

@@ -1,7 +1,7 @@
-"""Settings classes, and their values from a file's options, such as those of a logger or a suite.
+"""Settings classes, and reading their values from options in a file, such as a logger's or a suite's.
 
-Settings are plain frozen dataclasses, so neither the core nor their authors need a validation library. Pydantic accepts
-them too.
+Settings are plain frozen dataclasses, so neither the core nor authors need a validation library. Pydantic accepts them
+too.
 """
 
 from __future__ import annotations
@@ -26,14 +26,12 @@ def dump_settings(settings: Any) -> dict[str, Any]:
 
 
 def read_settings(where: str, kind: Any, given: Mapping[str, Any]) -> Any:
-    """Return the settings of class `kind` with these values, and defaults for the others.
+    """Return the settings of class `kind` with these values, and defaults for the other fields.
 
     Fields may be `bool`, `int`, `float`, `str`, `Literal[...]`, `tuple[X, ...]` (a list in a file), `X | None`, and a
-    class with a method `parse` for texts. `where` names the table in errors.
-
-    Raises `UnknownName` for an unknown option, and `BadOption` if `given` is not a table, a value is missing or of
-    another type, or the class raises `ValueError`. Raises `PluginError` if the class is not a dataclass or has a field
-    of another type."""
+    class with a method `parse` for texts. `where` names the table in errors. Raises `UnknownName` for an unknown
+    option. Raises `BadOption` if `given` is not a table, a value is missing or has the wrong type, or the class raises
+    `ValueError`. Raises `PluginError` if the class is not a dataclass or has a field of another type."""
     if not (isinstance(kind, type) and is_dataclass(kind)):
         raise PluginError(f"{where}: the settings class must be a dataclass, not {kind!r}.")
     if not isinstance(given, Mapping):
@@ -63,7 +61,7 @@ _PLAIN = {bool: "true or false", int: "an integer", float: "a number", str: "tex
 
 
 def _fit_value(where: str, hint: Any, value: Any) -> Any:
-    """Return `value` as the type `hint`, or `_UNFIT`.
+    """Return `value` converted to the type `hint`, or `_UNFIT`.
 
     Integers become floats and lists become tuples, because files do not distinguish them. Nothing else is converted."""
     if hint is float and type(value) is int:

@@ -24,7 +24,7 @@ def stream(seed: int, *key: str | int) -> random.Random:
 def derive_seed(seed: int, *key: str | int) -> int:
     """Derive a 48-bit seed from `seed` and `key`, at a fifth of the cost of a stream.
 
-    `seed` cannot be recovered from it except by trying candidates."""
+    `seed` cannot be recovered from the result except by trying candidates."""
     return int.from_bytes(blake2b("/".join(map(str, (seed, *key))).encode(), digest_size=6).digest())
 
 
@@ -63,6 +63,6 @@ class Draw:
         return options[self.below(len(options))]
 
     def some(self, options: Sequence[T], k: int) -> list[T]:
-        """Return `k` different random options in the order of drawing, or all if there are fewer."""
+        """Return `k` different random options in the order of drawing, or all options if there are fewer."""
         left = list(options)
         return [left.pop(self.below(len(left))) for _ in range(min(k, len(left)))]

@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from typing import Any
 
 LARGEST_INTEGER = 2**63 - 1
-"""Maximum integer (64 bits). The minimum is its negative."""
+"""Largest allowed integer (64 bits). The smallest is its negative."""
 LARGEST_COUNT = 2**53
-"""Maximum count. Up to it, every JSON parser keeps integers exact."""
+"""Largest allowed count. Every JSON parser represents integers up to this value exactly."""
 LARGEST_AMOUNT = 1e100
-"""Maximum number in figures, which keeps sums of squares finite."""
+"""Largest allowed figure. The limit keeps sums of squares finite."""
 
 MOST_VALUES = 4_000_000
 """Maximum number of values in a text, estimated from its brackets and commas.
 
-Each may take 250 bytes, so a line of 64 MiB could take gigabytes."""
+A value may take 250 bytes of memory, so a line of 64 MiB could take gigabytes."""
 DEEPEST = 64
 """Maximum nesting depth for `bounded_json`."""
 
@@ -47,7 +47,7 @@ def strict_json(text: str, *, any_integer: bool = False, raw_lines: bool = False
 def bounded_json(text: str) -> Any:
     """Parse a JSON text like `strict_json`, for callers that traverse the value recursively.
 
-    Also raises `ValueError` if it is nested deeper than `DEEPEST`."""
+    Also raises `ValueError` if the value is nested deeper than `DEEPEST`."""
     value = strict_json(text)
     check_depth(value)
     return value
@@ -60,7 +60,7 @@ def check_depth(value: Any) -> None:
 
 
 def measure_depth(value: Any) -> int:
-    """Return how many objects and lists of a JSON value are nested in each other."""
+    """Return the nesting depth of objects and lists in a JSON value."""
     depth = -1
     level: list[Any] = [[value]]
     while level:

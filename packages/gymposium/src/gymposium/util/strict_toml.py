@@ -27,8 +27,8 @@ _DEEP_KEY = re.compile(rf"(?:\.[\w\t -]*+){{{DEEPEST}}}")
 def strict_toml(text: str) -> dict[str, Any]:
     """Parse a TOML text into a table.
 
-    Raises `ValueError` for invalid TOML, too long a text, deep nesting, and integers over 64 bits. Callers must check
-    for `inf` and `nan`."""
+    Raises `ValueError` for invalid TOML, text that is too long, deep nesting, and integers over 64 bits. Callers must
+    check for `inf` and `nan`."""
     if len(text) > LONGEST:
         raise ValueError(f"it has {len(text):,} characters, more than {LONGEST:,}")
     # tomllib takes time quadratic in the number of dots in a key

@@ -1,6 +1,6 @@
-"""The user's file `gymposium.toml`: one-file plugins that are always loaded, and defaults of the commands' options.
+"""The user's file `gymposium.toml`: one-file plugins to load always, and defaults for command options.
 
-It is in the user's configuration directory, or where the environment variable `GYMPOSIUM_CONFIG` says. The working
+It is in the user's configuration directory, or at the path in the environment variable `GYMPOSIUM_CONFIG`. The working
 directory is never searched, because a plugin runs code and a folder may come from anyone.
 """
 
@@ -23,7 +23,7 @@ PLUGINS = "plugins"
 
 @dataclass(frozen=True, slots=True)
 class UserFile:
-    """The content of the user's file, or nothing without a file."""
+    """The content of the user's file. It is empty if there is no file."""
 
     path: Path | None = None
     plugins: tuple[Path, ...] = ()

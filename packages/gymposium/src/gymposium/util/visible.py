@@ -1,4 +1,4 @@
-"""Display of text and values, including untrusted ones: shortened, or with symbols for invisible characters."""
+"""Display of untrusted text and values, shortened or with symbols for invisible characters."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from reprlib import Repr
 _PERHAPS = re.compile(r"[^\t\n -~]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _STEER = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Unicode categories of controls, formats (direction, zero width), surrogates, and line and paragraph separators."""
+"""Unicode categories of control characters, format characters (direction, zero width), surrogates, and line and
+paragraph separators."""
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
-"""Invisible characters of other categories."""
+"""Invisible characters in other categories."""
 
 
 _SHORT = Repr()
@@ -21,7 +22,8 @@ _SHORT.maxlist = _SHORT.maxdict = _SHORT.maxlevel = 1
 
 
 def shorten(value: object) -> str:
-    """Return a value's `repr` for a message: at most 80 characters of a text, and one item of a container."""
+    """Return a shortened `repr` of a value for a message, with at most 80 characters of a text or one item of a
+    container."""
     return _SHORT.repr(value)
 
 
@@ -31,7 +33,7 @@ def is_encodable(text: str) -> bool:
 
 
 def visible(text: str) -> str:
-    """Replace each control or invisible character by a symbol, except line breaks and tabs.
+    """Replace each control or invisible character, except line breaks and tabs, with a symbol.
 
     Examples: `␛[31m` for an escape sequence, `⟨U+202E⟩` for a right-to-left override."""
     return _PERHAPS.sub(lambda found: _show_character(found[0]), text.replace("\r\n", "\n"))

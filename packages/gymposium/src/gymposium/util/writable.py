@@ -1,4 +1,4 @@
-"""A check that a path is writable, before the work whose results go there."""
+"""A check that a path is writable, to run before the work that writes there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_writable(option: str, path: Path) -> Path:
 
 
 def _check_file(path: Path) -> None:
-    """Raise `OSError` if an existing file cannot be appended to, or is a pipe, a socket or a disk."""
+    """Raise `OSError` if an existing file cannot be appended to, or is a pipe, a socket or a block device."""
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISCHR(mode)):
         raise OSError(errno.EINVAL, "it is not a regular file")

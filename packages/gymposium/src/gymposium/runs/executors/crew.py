@@ -1,8 +1,8 @@
-"""Supervisor of a local executor's worker processes. It replaces those that hang or die.
+"""The supervisor of a local executor's worker processes, which replaces those that hang or die.
 
 Players are asked in worker processes, because a thread cannot be stopped. If a player times out or its process dies,
-the batch is replayed match by match in a new process. This finds the failed ask. The match then finishes with that ask
-counted as a failure, which is a forfeit.
+the batch is played again match by match in a new process, to find the failed ask. The match then finishes with a
+forfeit for that ask.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gymposium.runs.executors.worker import BatchPlayed, Message, PartEnded, Pla
 from gymposium.util.child_process import spawn_context
 
 MOST_DEATHS = 3
-"""Number of processes that may die in a part while no player is asked, before the part is abandoned."""
+"""Number of worker deaths, while no player is asked, after which a part is abandoned."""
 ENDING_SECONDS = 5.0
 """Number of seconds allowed for a process to exit."""
 
@@ -37,7 +37,7 @@ class WorkerPool:
     def run(self, parts: Iterable[RunPart]) -> Iterator[PartResult]:
         """Play parts and yield each when it is done.
 
-        If the generator is closed or raises, every busy process is killed at once."""
+        If the generator is closed or raises, every busy process is killed immediately."""
         source, again, running = iter(parts), deque[PartResult](), list[_Worker]()
 
         def next_part() -> PartResult | None:
@@ -72,7 +72,7 @@ class WorkerPool:
                 worker.end()
 
     def close(self) -> None:
-        """Let all processes exit, so that their libraries release resources."""
+        """Let all processes exit normally, so their libraries can release resources."""
         for worker in self._idle:
             worker.dismiss()
         for worker in self._idle:
@@ -105,14 +105,14 @@ class _Worker:
         """True after the process has ended."""
 
     def start_part(self, begun: PartResult) -> None:
-        """Send the part to the process. `begun` holds what was already played."""
+        """Send the part to the process. `begun` holds its results from an earlier process."""
         self._begun, self._since = begun, monotonic()
         self._left = begun.part.numbers
         self.done: PartResult | None = None
-        """The part, when it is done."""
+        """The part's result, once it is done."""
         self._asking: PlayerAsked | None = None
         self.deadline: float | None = None
-        """Deadline for the player being asked; None if there is no such player or no limit."""
+        """Deadline for the player that is being asked; None if no player is asked or there is no limit."""
         with suppress(OSError):  # the process has died, which `listen` notices
             self.connection.send(begun.part)
 
@@ -152,7 +152,7 @@ class _Worker:
             self.connection.send(None)
 
     def end(self, seconds: float = 0.0) -> str:
-        """Stop the process unless it exits within this time. Returns how it ended, if it already had."""
+        """Stop the process if it does not exit within this time. If it had already ended, returns how."""
         self._process.join(ENDING_SECONDS if self.has_ended else seconds)
         code = self._process.exitcode
         self._process.kill()
@@ -161,9 +161,9 @@ class _Worker:
         return f"exit code {code}" if code is None or code >= 0 else signal.Signals(-code).name
 
     def abort_part(self) -> PartResult:
-        """End the process and return the part with what is left to play.
+        """End the process and return the part with the matches that are left to play.
 
-        The part notes the failed ask, or the reason why it cannot be played."""
+        The part includes the failed ask, or the reason why it cannot be played."""
         how, begun, asking = self.end(), self._begun, self._asking
         self._stop_clock()
         part = replace(begun.part, numbers=self._left)

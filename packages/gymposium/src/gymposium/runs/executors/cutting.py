@@ -1,4 +1,4 @@
-"""Division of planned matches into parts that take some seconds each."""
+"""Division of planned matches into parts that take a few seconds each."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator
 from gymposium.runs.executors.protocol import PartResult, PlannedMatches, RunPart
 
 SECONDS = 10.0
-"""Target time per part. Shorter parts cost more to send; longer ones leave workers idle at the end."""
+"""Target time per part, in seconds. Shorter parts cost more to send; longer parts leave workers idle at the end."""
 FIRST = 8
-"""Number of matches in the first part, whose time is unknown."""
+"""Number of matches in the first part, whose duration cannot be estimated."""
 GROWTH = 8
-"""Maximum size of a part, as a multiple of the last measured part."""
+"""Maximum size of a part, relative to the last measured part."""
 
 
 class PartCutter:
-    """One plan's missing matches, cut into parts on demand.
+    """A plan's missing matches, split into parts on demand.
 
-    A part's time determines the sizes of later ones, so parts differ between runs. Records do not, unless a player's
-    replies depend on what else it is asked. In that case parts end only at batch ends."""
+    A part's time determines the size of later parts, so parts differ between runs. The records do not, unless a
+    player's replies depend on the other asks in its batch. For such players, parts end only where batches end."""
 
     def __init__(
         self,
@@ -30,8 +30,9 @@ class PartCutter:
         watchdog: float | None,
         whole_batches: bool,
     ) -> None:
-        """`missing` has the numbers of the `count` matches to play, in order. They are consumed on demand. `at_once` of
-        them are played concurrently. With `whole_batches` no batch is split."""
+        """`missing` yields the numbers of the `count` matches to play, in order, and is consumed on demand.
+
+        `at_once` matches are played concurrently. With `whole_batches`, no batch is split."""
         self.matches = matches
         self._missing, self._left = iter(missing), count
         self._next = next(self._missing, None)
@@ -44,11 +45,11 @@ class PartCutter:
 
     @property
     def remaining(self) -> int:
-        """Number of matches not in any part yet."""
+        """Number of matches that are not in any part yet."""
         return 0 if self.stopped else self._left
 
     def parts(self) -> Iterator[RunPart]:
-        """Yield the parts, cut on demand, until none is left or no further part may start."""
+        """Yield parts, created on demand, until no match is left or no further part may start."""
         while self.remaining:
             yield self.next_part()
 
@@ -63,7 +64,7 @@ class PartCutter:
         return RunPart(self.matches, tuple(numbers), self._at_once, self._watchdog)
 
     def add(self, done: PartResult) -> None:
-        """Record that a part of these matches is done."""
+        """Record that the part with these matches is done."""
         self.in_progress -= 1
         self.stopped = self.stopped or done.stopped or done.error is not None
         if done.lines and done.seconds > 0:

@@ -24,7 +24,7 @@ class LocalExecutor:
     """An executor that plays parts and calls functions in processes on this machine."""
 
     def __init__(self, workers: int) -> None:
-        """Use `workers` processes. With one worker, `map` calls in this process."""
+        """Use `workers` processes. With one worker, `map` runs in this process."""
         self._workers = workers
         self._crew = WorkerPool(workers)
         self._pool: ProcessPoolExecutor | None = None

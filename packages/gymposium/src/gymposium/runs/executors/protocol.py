@@ -20,7 +20,7 @@ Which = tuple[str, int, int]
 
 
 class PlannedMatches(Protocol):
-    """Matches between the same players. They are pure data, so every process makes the same jobs from them."""
+    """Matches between the same players. They are pure data, so every process creates the same jobs from them."""
 
     @property
     def id(self) -> str:
@@ -28,13 +28,13 @@ class PlannedMatches(Protocol):
 
     @property
     def players(self) -> tuple[str, ...]:
-        """Names of the players."""
+        """Player names, one per seat of the first match."""
 
     def make_player(self, name: str) -> Player:
         """Make one of the players. A process makes each player once."""
 
     def jobs(self, players: Sequence[Player], numbers: Sequence[int]) -> Iterable[MatchJob]:
-        """Return the matches with these numbers. `players` are those in `self.players`, in order."""
+        """Return the jobs with these match numbers. `players` are the players named in `self.players`, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,17 @@ class RunPart:
     numbers: tuple[int, ...]
     """Numbers of the matches to play, in order."""
     at_once: int
-    """Number of concurrent matches: the numbers from one multiple of it to the next."""
+    """Number of concurrent matches. A batch has the match numbers from one multiple of it to the next."""
     watchdog: float | None
     """Time limit per answer in seconds; None for no limit."""
     careful: frozenset[int] = frozenset()
     """Numbers of the matches to play one by one and ask by ask, because a player in one of them timed out or killed the
     process."""
     verdicts: Mapping[Which, str | None] = field(default_factory=dict)
-    """Asks not to repeat, with how the process ended, or None for a timeout."""
+    """Asks that must not be repeated, each with how it ended the process, or None for a timeout."""
 
     def batches(self) -> Iterator[tuple[int, ...]]:
-        """Yield the numbers of concurrent matches."""
+        """Yield the match numbers of each batch."""
         batch: list[int] = []
         for number in self.numbers:
             alone = number in self.careful
@@ -69,7 +69,7 @@ class RunPart:
 
 @dataclass(slots=True)
 class PartResult:
-    """A played part, or as much of it as could be played."""
+    """The result of a part, or of as much of it as could be played."""
 
     part: RunPart
     lines: list[RecordLine] = field(default_factory=list)
@@ -79,14 +79,15 @@ class PartResult:
     broken: Counter[str] = field(default_factory=Counter)
     """Number of matches that broke off, by reason."""
     stopped: bool = False
-    """True if all matches in a batch broke off. The others would break off too, because a server is gone or a player
-    rejects this game."""
+    """True if all matches in a batch broke off.
+
+    Later matches would break off too, because a server is unreachable or a player rejects the game."""
     error: str | None = None
-    """Why the rest could not be played."""
+    """Why the remaining matches could not be played; None if there is no error."""
     seconds: float = 0.0
     """Number of seconds that a worker spent on the part."""
     deaths: int = 0
-    """Number of worker processes that died in it while no player was asked."""
+    """Number of worker processes that died during the part while no player was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,13 +102,13 @@ class ExecutorStart:
     address: str | None = None
     """Address of a cluster; None for the executor's default."""
     note: Callable[[str], object] = lambda text: None
-    """Called with remarks for the user."""
+    """Function that is called with remarks for the user."""
 
 
 class Executor(Protocol):
     """Protocol of an executor, which plays parts of runs in workers.
 
-    A hanging or dying player affects only its match."""
+    A player that hangs or dies affects only its match."""
 
     def run(self, parts: Iterable[RunPart]) -> Iterator[PartResult]:
         """Play parts and yield each when it is done, in any order.
@@ -115,10 +116,10 @@ class Executor(Protocol):
         A part is taken from `parts` when a worker is free. If the iterator is closed, all work ends."""
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
-        """Call a module-level function with each item, and yield results with item numbers, in any order.
+        """Call a module-level function with each item, and yield pairs of item number and result, in any order.
 
-        Function, items and results are pickled. Raises any error from the function, and `GymposiumError` if a worker
-        dies."""
+        The function, items and results are pickled. Raises any error from the function, and `GymposiumError` if a
+        worker dies."""
 
     def close(self) -> None:
         """Stop all workers."""
@@ -131,6 +132,7 @@ class CommandRunner(Protocol):
     def run_command(self, arguments: Sequence[str], processes: int) -> int:
         """Run `gymposium ARGUMENTS` in several processes, and print the first one's output.
 
-        They find each other through the environment variables that torchrun sets, and have this process's plugins and
-        permissions. Ctrl-C is passed on. If a process fails, the others are stopped. Returns the exit status of the
-        first process that fails, otherwise of the first process. Raises `GymposiumError` if a process is lost."""
+        The processes find each other through the environment variables that torchrun sets, and inherit this process's
+        plugins and permissions. Ctrl-C is passed on. If a process fails, the others are stopped. Returns the exit
+        status of the first process that fails, otherwise of the first process. Raises `GymposiumError` if a process is
+        lost."""

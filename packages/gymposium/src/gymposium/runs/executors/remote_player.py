@@ -20,13 +20,13 @@ from gymposium.runs.executors.make import open_executor
 from gymposium.runs.executors.protocol import Executor, ExecutorStart
 
 BATCHES = 4
-"""Number of batches per worker, because some asks take longer than others."""
+"""Number of batches per worker. It is more than one because some asks take longer than others."""
 OPTIONS = ("executor", "workers", "address")
 
 
 @dataclass(frozen=True, slots=True)
 class AskSnapshot:
-    """An ask as data: the match so far, and whose turn it is."""
+    """An ask as data: the match so far and the seat to move."""
 
     game: str
     events: tuple[Event, ...]
@@ -54,7 +54,7 @@ class AskSnapshot:
         )
 
     def ask(self) -> Ask:
-        """Restore the ask in a match made from its events. The player sees the same as in the original."""
+        """Restore the ask in a match loaded from its events. The player sees the same as in the original match."""
         context = MatchContext(load_game(self.game).load(self.events), self.key, self.seed)
         context.asked[self.seat] = self.turn
         rng = context.rngs[self.seat] = random.Random()
@@ -71,11 +71,10 @@ class AskBatch:
 
 
 class RemotePlayer:
-    """A player that thinks on an executor's workers, for opponents with slow search.
+    """A player that runs on an executor's workers, for opponents with slow search.
 
-    It replies like the local player, but search samples new worlds at each decision.
-
-    The player must not keep state between turns, because another worker may answer the next one."""
+    It replies like the local player, except that search samples new worlds at each decision. The player must not keep
+    state between turns, because another worker may answer the next ask."""
 
     def __init__(self, player: str, executor: str, start: ExecutorStart, name: str | None = None) -> None:
         """`name` is this player's name, by default `remote:PLAYER`.

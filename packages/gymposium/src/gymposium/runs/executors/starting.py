@@ -1,4 +1,6 @@
-"""Handling of Ctrl-C in worker processes. A terminal sends it to every process, but only the main one handles it."""
+"""Handling of Ctrl-C in worker processes.
+
+A terminal sends it to every process, but only the main process handles it."""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ from types import FrameType
 
 @contextmanager
 def delay_ctrl_c() -> Iterator[None]:
-    """Delay Ctrl-C until the end of the block, and shield a process started in it.
+    """Delay Ctrl-C until the end of the block, and protect a process started in the block.
 
-    A half-started process would print a traceback. The inherited signal mask is not enough, because Python handles
+    A half-started process would print a traceback. The inherited signal mask is not sufficient, because Python handles
     signals in the main thread."""
     pressed: list[tuple[int, FrameType | None]] = []
     handler = signal.getsignal(signal.SIGINT)
@@ -36,7 +38,7 @@ def delay_ctrl_c() -> Iterator[None]:
 def init_worker() -> None:
     """Prepare a process started in `delay_ctrl_c`.
 
-    It ignores Ctrl-C, and ends with its parent process, even if that is killed."""
+    It ignores Ctrl-C, and ends with its parent process, even if the parent is killed."""
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

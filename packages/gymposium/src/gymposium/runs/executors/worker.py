@@ -1,7 +1,7 @@
 """The worker process of a local executor. It plays parts and reports its progress.
 
 A worker sends its supervisor (`gymposium.runs.executors.crew`) a message before and after each call to a player. If a
-player hangs or kills the process, the supervisor knows which one it was and starts another process.
+player hangs or crashes the process, the supervisor knows which player it was and starts another process.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from gymposium.runs.executors.protocol import RunPart, Which
 from gymposium.runs.executors.starting import init_worker
 
 _PATIENCE = 4
-"""Upper bound on a batch's time limit, as a multiple of the limit per ask. A batch that takes longer is replayed ask by
-ask, at no cost to its players."""
+"""Upper bound on a batch's time limit, as a multiple of the limit per ask.
+
+A batch that takes longer is played again ask by ask, and its players do not forfeit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,11 @@ class PlayerAsked:
     """Message: a player is being asked and has this many seconds to answer."""
 
     seconds: float | None
-    """None for no limit."""
+    """Time limit in seconds; None for no limit."""
     numbers: tuple[int, ...]
     """Numbers of the matches in progress."""
     which: Which | None
-    """The ask; None for a batch of matches."""
+    """The ask; None for a batch of asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class PlayerAnswered:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlayed:
-    """Message: these matches of the part are over."""
+    """Message: this batch of matches is over."""
 
     numbers: tuple[int, ...]
     lines: Sequence[RecordLine]
@@ -55,12 +56,12 @@ class BatchPlayed:
 
 @dataclass(frozen=True, slots=True)
 class PartEnded:
-    """Message: the part is done, or cannot be continued."""
+    """Message: the part is done or cannot continue."""
 
     error: str | None = None
-    """Why the rest could not be played; None if there is no error."""
+    """Why the remaining matches could not be played; None if there is no error."""
     stopped: bool = False
-    """True if all matches of a batch broke off, and the rest was not played."""
+    """True if all matches in a batch broke off, so the remaining matches were not played."""
 
 
 Message = PlayerAsked | PlayerAnswered | BatchPlayed | PartEnded
@@ -108,7 +109,7 @@ def _play_part(part: RunPart, players: dict[str, Player], supervisor: Connection
 class SupervisedGuard(Guard):
     """A guard that reports to the supervisor whenever it asks a player.
 
-    In careful matches it makes one ask at a time and does not repeat asks with a known verdict."""
+    In careful matches, it makes one ask at a time and does not repeat asks with a known verdict."""
 
     def __init__(self, part: RunPart, numbers: tuple[int, ...], supervisor: Connection) -> None:
         self._part, self._numbers, self._supervisor = part, numbers, supervisor

@@ -1,4 +1,4 @@
-"""Loggers named in a config: settings checks, creation, guarding and closing."""
+"""Checking, creating, guarding and closing the loggers named in a config."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from gymposium.util.settings import read_settings
 
 @dataclass(frozen=True, slots=True)
 class NamedLogger:
-    """A logger with its name in the config. Its exceptions become a `LoggerError` with that name and a fix.
+    """A logger with its name in the config.
 
-    A `GymposiumError` is raised unchanged."""
+    Its exceptions become a `LoggerError` with that name and a fix. A `GymposiumError` is raised unchanged."""
 
     name: str
     logger: Logger
@@ -51,7 +51,7 @@ class NamedLogger:
 
 @contextmanager
 def _wrap_errors(name: str, what: str, then: str) -> Iterator[None]:
-    """Turn an exception in the block into a `LoggerError` that says `what` went wrong and what to do `then`."""
+    """Turn an exception in the block into a `LoggerError`. `what` says what went wrong and `then` what to do."""
     try:
         yield
     except GymposiumError:
@@ -64,12 +64,11 @@ def _wrap_errors(name: str, what: str, then: str) -> Iterator[None]:
 
 
 def check_loggers(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the settings of each logger by name, as objects of its settings class.
+    """Return each logger's settings by name, as an object of its settings class.
 
-    Nothing is started, and no service library is imported.
-
-    Raises `UnknownName` with the nearest loggers or options, `BadOption`, `PluginError`, and `MissingExtra` for a
-    logger in gymposium-loggers if that is not installed."""
+    Nothing is started, and no service library is imported. Raises `UnknownName` with the nearest loggers or options,
+    `BadOption`, and `PluginError`. Raises `MissingExtra` for a logger in gymposium-loggers if that distribution is not
+    installed."""
     return {name: _read_options(name, given) for name, given in options.items()}
 
 
@@ -89,9 +88,9 @@ def check_installed(options: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def make_loggers(options: Mapping[str, Mapping[str, Any]], start: LoggerStart) -> list[Logger]:
-    """Make a run's loggers. `options` has each table `[loggers.NAME]` by name, in order.
+    """Create a run's loggers from `options`, which maps each name to its table `[loggers.NAME]`, in order.
 
-    All options are checked before the first logger starts. If one cannot start, those before it are closed. Raises
+    All options are checked before the first logger starts. If a logger cannot start, those before it are closed. Raises
     `LoggerError`, and the errors of `check_loggers` and `check_installed`."""
     made: list[Logger] = []
     checked = check_loggers(options)
@@ -109,8 +108,8 @@ def make_loggers(options: Mapping[str, Mapping[str, Any]], start: LoggerStart) -
 def close_loggers(loggers: Iterable[Logger], error: BaseException | None = None) -> None:
     """Close every logger, even if another one fails to close.
 
-    `error` is the error that ended the run, if any. Failures to close are added to it as notes. Without it, the first
-    failure is raised, with the others as notes."""
+    `error` is the error that ended the run, if any. Failures to close are added to it as notes. If there is no such
+    error, the first failure is raised, with the others as notes."""
     ended = error
     for logger in loggers:
         try:

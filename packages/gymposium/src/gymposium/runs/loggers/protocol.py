@@ -13,29 +13,33 @@ Metrics = Mapping[str, float | int | str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggerStart:
-    """The run that a logger is made for, passed to the logger's factory."""
+    """Information about the run, passed to the logger's factory."""
 
     run: str
-    """The run's name, for people. It need not be unique."""
+    """The run's display name. It need not be unique."""
     directory: Path
-    """The run's directory, which outlives the process. A logger stores there, under its own name, what it needs after a
-    resume."""
+    """The run's directory, which outlives the process.
+
+    Here a logger stores, under its name, what it needs to resume."""
     config: Mapping[str, Any]
     """All settings of the run as plain data: mappings, lists, text, numbers. Contains no API keys."""
     resumed: bool = False
-    """True if an earlier process began the run. A logger then continues from there if it can."""
+    """True if an earlier process began the run. A logger then continues the earlier log if it can."""
     step: int = 0
-    """The first step to log. After a resume it may be smaller than the last one logged: steps after the checkpoint are
-    run and logged again."""
+    """The first step to log.
+
+    After a resume, it may be smaller than the last logged step, because steps after the checkpoint are run and logged
+    again."""
 
 
 class Logger(Protocol):
-    """Protocol of a logger for a run's metrics. It is made in one process and called from one thread.
+    """Protocol of a logger for a run's metrics.
 
-    The call that notices an error raises it. The run then saves a checkpoint and stops."""
+    A logger is created in one process and called from one thread. If a call raises, the run saves a checkpoint and
+    stops."""
 
     def log(self, step: int, metrics: Metrics) -> None:
-        """Write a step's metrics. Steps never decrease, and one step may be logged in several calls."""
+        """Write a step's metrics. Steps never decrease, and several calls may log the same step."""
 
     def artifact(self, name: str, path: Path) -> None:
         """Store a finished file with the run, such as its report. Loggers without file storage do nothing."""

@@ -1,4 +1,4 @@
-"""Tool calls, and moves made of them."""
+"""Tool calls, and moves that consist of calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from gymposium.util.strict_json import strict_json
 
 NO_CALL = 'This is not a call of a tool. Write a line of JSON: {"name": "...", "arguments": {...}}'
-"""Hint for a person who wrote something else."""
+"""Hint for a person whose text is not a tool call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Call:
 
     @classmethod
     def parse(cls, value: Any, arguments: str = "arguments") -> Call:
-        """Parse a call from a JSON object. `arguments` is the key for its arguments.
+        """Parse a call from a JSON object. `arguments` is the key under which the object holds the arguments.
 
         Raises `ValueError` for an object of another form."""
         match value:

@@ -1,7 +1,7 @@
 """Dialects: how language models write tool calls in their replies.
 
-Reading is strict. A reply is optional thoughts and one or more calls, separated only by whitespace. A duplicate key,
-`NaN` or any other text makes a reply unreadable.
+Reading is strict. A reply consists of optional thoughts and one or more calls, separated only by whitespace. A
+duplicate key, `NaN` or any other text makes a reply unreadable.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gymposium.util.strict_json import build_object, strict_json
 
 
 class Dialect(Protocol):
-    """A wording of calls."""
+    """A form in which replies write tool calls."""
 
     name: str
     example: str
@@ -74,7 +74,8 @@ class Llama:
 
 
 class _TypedDialect(ABC):
-    """Base of dialects that write string arguments verbatim, and others as JSON. The tool's schema says which."""
+    """Base class of dialects that write string arguments verbatim and others as JSON, depending on the tool's
+    schema."""
 
     name: str
 
@@ -99,7 +100,9 @@ class _TypedDialect(ABC):
 
     @abstractmethod
     def _split(self, text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        """Yield each call's name, with the names and texts of its arguments. Raises `ValueError`."""
+        """Yield each call's name, with the names and texts of its arguments.
+
+        Raises `ValueError` for text of another form."""
 
     @abstractmethod
     def _join(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
@@ -133,7 +136,7 @@ class Keys(_TypedDialect):
 
 
 class Functions(_TypedDialect):
-    """Calls with a tag for the function and per parameter, as Qwen3-Coder writes them."""
+    """Calls with a tag for the function and a tag per parameter, as Qwen3-Coder writes them."""
 
     name = "functions"
     opening = "<tool_call>"
@@ -165,7 +168,7 @@ DIALECTS: dict[str, Dialect] = {one.name: one for one in (Hermes(), Llama(), Key
 
 
 def get_dialect(name: str) -> Dialect:
-    """Return the dialect called `name`. Raises `UnknownName`."""
+    """Return the dialect called `name`. Raises `UnknownName` if there is none."""
     try:
         return DIALECTS[name]
     except KeyError:
@@ -175,7 +178,7 @@ def get_dialect(name: str) -> Dialect:
 def _split_tags(text: str, opening: str, closing: str) -> Iterator[str]:
     """Yield the stripped texts between pairs of tags.
 
-    Raises `ValueError` if there is no pair or any other text."""
+    Raises `ValueError` without a pair, or if there is any other text."""
     scanner = _Scanner(text.strip())
     while True:
         scanner.take(opening)
@@ -205,7 +208,9 @@ class _Scanner:
         self._at += len(tag)
 
     def take_until(self, tag: str) -> str:
-        """Return the text before the next such tag and consume both. Raises `ValueError` without one."""
+        """Return the text before the next occurrence of this tag, and consume both.
+
+        Raises `ValueError` if there is none."""
         end = self._text.find(tag, self._at)
         if end < 0:
             raise ValueError(f"there is no {tag} where a call needs it")
@@ -213,7 +218,9 @@ class _Scanner:
         return part
 
     def take_name(self) -> str:
-        """Return the name before the next `>` and consume both. Raises `ValueError` for no name, or one with spaces."""
+        """Return the name before the next `>`, and consume both.
+
+        Raises `ValueError` if the name is missing or contains spaces."""
         name = self.take_until(">")
         if name.split() != [name]:
             raise ValueError("a name in a call is a word")
@@ -233,8 +240,8 @@ def _format_value(value: Any) -> str:
 def _parse_value(tool: Tool | None, name: str, text: str) -> Any:
     """Parse an argument's value.
 
-    It is JSON if the schema does not allow text, or if the text is JSON of another allowed type; otherwise it is text.
-    An argument without a schema is text. Raises `ValueError`."""
+    It is JSON if the schema does not allow text, or if the text is JSON of another allowed type. Otherwise, and without
+    a schema, it is text. Raises `ValueError` for invalid JSON."""
     properties = None if tool is None else tool.parameters.get("properties")
     described = properties.get(name, True) if isinstance(properties, Mapping) else True
     types = set(_list_types(described, {} if tool is None else tool.parameters))
@@ -250,7 +257,7 @@ def _parse_value(tool: Tool | None, name: str, text: str) -> Any:
 
 
 def _list_types(schema: Any, whole: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the JSON types that a schema allows, if it names any. A number may be an integer."""
+    """Yield the JSON types that a schema allows, if it names any. If it allows numbers, it also allows integers."""
     waiting, followed = [schema], set()
     while waiting:
         schema = waiting.pop()
@@ -268,7 +275,7 @@ def _list_types(schema: Any, whole: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _get_list(schema: Mapping[str, Any], keyword: str) -> Sequence[Any]:
-    """Return a keyword's list, or an empty one for any other value."""
+    """Return the list under a keyword, or an empty list if the value is not a list."""
     value = schema.get(keyword)
     return value if isinstance(value, list | tuple) else ()
 

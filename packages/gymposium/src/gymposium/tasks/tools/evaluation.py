@@ -1,6 +1,6 @@
 """JSON schema evaluation with `jsonschema`. Needs gymposium[worlds].
 
-The functions take a schema as text and may be slow: `gymposium.tasks.tools.schema` sets the limits.
+The functions take a schema as text and may be slow. `gymposium.tasks.tools.schema` calls them within limits.
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ _LONE_REFERENCES = (Draft4Validator, Draft6Validator, Draft7Validator)
 """Drafts that ignore keywords beside `$ref`."""
 _DRAFT = re.compile(r"https?://json-schema\.org/(draft[-/][0-9-]+)/schema#?")
 _UNCHECKABLE = (re.error, Unresolvable, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""Exceptions from `jsonschema` for a dangling reference or one to a non-schema, for a pattern in another dialect than
-Python's, and for numbers beyond floating point."""
+"""Exceptions from `jsonschema` for schemas it cannot evaluate.
+
+They concern references to nothing or to a non-schema, patterns that Python cannot compile, and numbers beyond floating
+point."""
 _DANGLING = (Unresolvable, LookupError, TypeError, ValueError, AttributeError)
 """Exceptions from `referencing` for a reference to nothing or to a non-schema."""
 _LONGEST_REASON = 200
@@ -47,7 +49,7 @@ _LONGEST_REASON = 200
 
 @lru_cache(maxsize=256)
 def find_invalidity(text: str) -> str | None:
-    """Return why this schema is invalid in its draft, or None. A reference to another document is invalid."""
+    """Return why this schema is invalid in its draft, or None. References to other documents count as invalid."""
     document = json.loads(text)
     kind = _find_draft(document)
     if kind is None:
@@ -77,7 +79,7 @@ def find_objection(text: str, value: Any) -> str | None:
 
 
 def sample(text: str, words: Sequence[str], rng: random.Random) -> dict[str, Any]:
-    """Return a random object. It matches the schema if such an object is found in a few tries."""
+    """Return a random object, which matches the schema if a few tries find such an object."""
     document = json.loads(text)
     kind = _find_draft(document) or Draft202012Validator
     resolve = partial(_resolve, EMPTY_REGISTRY.resolver_with_root(_make_resource(kind, document)))
@@ -108,7 +110,7 @@ def _make_resource(kind: Any, document: dict[str, Any]) -> SchemaResource:
 
 @lru_cache(maxsize=len(_DRAFTS))
 def _make_lenient(kind: Any) -> Any:
-    """Return a draft's validator that skips keywords it cannot evaluate."""
+    """Return a variant of a draft's validator that skips keywords it cannot evaluate."""
     checks = {name: _skip_failing(check) for name, check in kind.VALIDATORS.items()}
     return validators.extend(kind, checks)  # type: ignore[no-untyped-call]
 
@@ -124,7 +126,7 @@ def _skip_failing(check: Callable[..., Iterator[Any] | None]) -> Callable[..., I
 
 
 def _resolve(resolver: Any, reference: str) -> Schema | None:
-    """Return the schema at a reference within the document, or None if there is none."""
+    """Return the schema that a reference points to within the document, or None."""
     try:
         found: Any = resolver.lookup(reference).contents
     except _DANGLING:

@@ -1,4 +1,4 @@
-"""Approximate merging of JSON schemas that must all hold, for sampling."""
+"""Approximate merging of JSON schemas that must hold together, for sampling."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CHOICES = {"anyOf", "oneOf", "if", "$ref", "$dynamicRef", "$recursiveRef"}
 
 
 def merge_schemas(schema: Any, other: Any) -> Any:
-    """Return a schema for values that match both, as closely as possible. False matches none."""
+    """Return a schema that approximates the values matching both schemas. False matches nothing."""
     if schema is False or other is False:
         return False
     if not isinstance(schema, Mapping) or not isinstance(other, Mapping):
@@ -36,7 +36,7 @@ def list_types(schema: Mapping[str, Any]) -> list[str] | None:
 
 
 def _merge_keyword(key: str, mine: Any, yours: Any) -> Any:
-    """Return a keyword value equivalent to both of two different values."""
+    """Return a keyword value that combines two different values."""
     match key:
         case "type":
             return _merge_types(mine, yours)

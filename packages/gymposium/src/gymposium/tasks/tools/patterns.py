@@ -1,7 +1,7 @@
 """Random texts that match a regular expression.
 
-The library `rstr` also does this, but draws from sets of characters. So the same seed gives other texts in another
-process.
+The library `rstr` does this too, but draws from sets of characters, so the same seed gives different texts in different
+processes.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ _CATEGORIES = {
     "CATEGORY_SPACE": " ",
 }
 REPEATS = 4
-"""Default maximum of repetitions beyond the minimum, for unbounded repeats."""
+"""Default maximum number of repetitions beyond the minimum, for unbounded repeats."""
 _LONGEST = 10_000
 
 
 class NoText(Exception):
-    """No text was found for a pattern."""
+    """Raised if no text was found for a pattern."""
 
 
 def generate_text(pattern: str, rng: random.Random, repeats: int = REPEATS) -> str:
     """Return a random text that matches a regular expression in most cases. Lookaround assertions are ignored.
 
-    `repeats` is the maximum of repetitions beyond the minimum, for unbounded repeats.
+    `repeats` is the maximum number of repetitions beyond the minimum, for unbounded repeats.
 
-    Raises `NoText` for a pattern with long texts, and `re.error` for an invalid pattern."""
+    Raises `NoText` if the text would be too long, and `re.error` for an invalid pattern."""
     return _TextGenerator(rng, repeats).write(_parser.parse(pattern))
 
 

@@ -1,4 +1,4 @@
-"""The reader for replies that call tools as in the model's chat template."""
+"""The reader for replies that call tools in the form of a model's chat template."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ class ToolsReader:
 
     dialect: Dialect
     tools: tuple[Tool, ...] = ()
-    """The game's tools. Some dialects write text arguments like others, so only the schema can tell them apart."""
+    """The game's tools.
+
+    Some dialects write text arguments like other values, so only the schema can distinguish them."""
 
     @property
     def name(self) -> str:
@@ -38,7 +40,9 @@ class ToolsReader:
         return None if read is None else format_calls(read[1])
 
     def parts(self, reply: str) -> tuple[str, tuple[Call, ...]] | None:
-        """Split a reply into its thoughts, with their tags, and its calls. None if it lacks the required form."""
+        """Split a reply into its thoughts, with their tags, and its calls.
+
+        Returns None if it lacks the required form."""
         thoughts, rest = "", reply.strip()
         if rest.startswith("<think>"):
             thoughts, closed, rest = rest.partition("</think>")
@@ -51,7 +55,7 @@ class ToolsReader:
     def answer(self, move: str) -> str:
         """Return the canonical reply with this move.
 
-        Raises `BadOption` for a move that would be read back differently."""
+        Raises `BadOption` for a move that would be read back as a different one."""
         calls = parse_calls(move)
         try:
             written = self.dialect.write(calls)

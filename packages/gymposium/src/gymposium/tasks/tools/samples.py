@@ -1,7 +1,7 @@
 """Random values for a JSON schema.
 
 `hypothesis-jsonschema` does not support the newer drafts, and `jsf` and `polyfactory` use the global random numbers. So
-values are drawn here, from the caller's stream. A value is only a proposal: if it does not match, it is redrawn.
+this module draws values from the caller's random stream. A value that does not match the schema is redrawn.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from gymposium.tasks.tools.patterns import REPEATS, NoText, generate_text
 
 _TRIES = 50
 _BARE = 10
-"""Number of tries before every other try omits optional parts."""
+"""Number of tries after which every second try omits optional parts."""
 _STEPS = 2_000
 """Maximum number of schemas visited in one try."""
 _ALL_STEPS = 10 * _STEPS
 """Number of schemas visited after which no other try begins."""
 _DEEPEST = 12
 _MOST = 1000
-"""Maximum absolute value of an unbounded number."""
+"""Maximum absolute value of a number without bounds."""
 _LONGEST = 3
-"""Maximum length of an unbounded list."""
+"""Maximum length of a list without an upper bound."""
 _LARGEST = 10_000
 """Maximum length of a generated text or list."""
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -56,15 +56,15 @@ _HINTS = {
 _TYPES = ("string", "integer", "number", "boolean", "null", "array", "object")
 _DEPENDENT = ("dependentRequired", "dependentSchemas", "dependencies")
 _PATTERN_TRIES = 20
-"""Number of texts generated for a pattern in one try."""
+"""Number of texts that one try generates for a pattern."""
 
 
 class _NoValue(Exception):
-    """No value was found for a schema."""
+    """Raised if no value was found for a schema."""
 
 
 class ValueSampler:
-    """A sampler of objects that match a schema and use words as texts."""
+    """A sampler of objects that match a schema. Their texts are made of given words."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class ValueSampler:
         self._tried = 0
 
     def draw(self, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Return the first object that matches, or the last one tried."""
+        """Return the first object that matches, or the last object tried if none does."""
         drawn: dict[str, Any] = {}
         visited = 0
         for self._tried in range(_TRIES):
@@ -124,7 +124,7 @@ class ValueSampler:
         return self._draw_text(flat)
 
     def _flatten(self, schema: Any, depth: int) -> dict[str, Any]:
-        """Return the schema without references and `allOf`, with one option per choice."""
+        """Return the schema with references and `allOf` resolved, and with one option drawn for each choice."""
         followed: set[str] = set()
         while True:
             self._steps += 1
@@ -197,7 +197,7 @@ class ValueSampler:
                 raise
 
     def _property_schema(self, schema: Mapping[str, Any], name: str) -> Any:
-        """Return the schema of a property, even if the schema does not name it."""
+        """Return the schema of a property, which need not be listed in `properties`."""
         if name in (properties := schema.get("properties", {})):
             return properties[name]
         patterns = schema.get("patternProperties", {})
@@ -207,7 +207,7 @@ class ValueSampler:
         return {"type": "string"} if rest is True else rest
 
     def _draw_name(self, schema: Mapping[str, Any], depth: int) -> str:
-        """Return a name for a property that the schema does not name."""
+        """Return a name for an additional property."""
         if patterns := schema.get("patternProperties"):
             return generate_text(self._pick([*patterns]), self._rng)
         if "propertyNames" in schema:
@@ -240,7 +240,7 @@ class ValueSampler:
         return made
 
     def _draw_new_value(self, schema: Any, made: Sequence[Any], depth: int) -> Any:
-        """Return a value not among others, if one is found."""
+        """Return a value that differs from these, if one is found."""
         value = None
         for _ in range(10):
             value = self._draw_value(schema, depth + 1)
@@ -292,7 +292,7 @@ class ValueSampler:
         return str(made[:most])
 
     def _draw_matching_text(self, pattern: str, least: int, most: int) -> str:
-        """Return a text that matches a pattern, of a length in this range if one is found."""
+        """Return a text that matches a pattern, with a length in this range if one is found."""
         made = ""
         for _ in range(_PATTERN_TRIES):
             made = generate_text(pattern, self._rng, max(REPEATS, least))
@@ -316,7 +316,7 @@ class ValueSampler:
 
 
 def _likely_types(schema: Mapping[str, Any]) -> Sequence[str]:
-    """Return the likely value types for a schema without `type`: from its keywords, else text."""
+    """Return the likely value types of a schema without `type`, judging by its keywords. The default is text."""
     hinted = next((name for name, hints in _HINTS.items() if any(hint in schema for hint in hints)), None)
     if hinted is not None:
         return [hinted]
@@ -327,7 +327,7 @@ def _likely_types(schema: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _find_missing_dependency(schema: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the keyword and name of a required property that others depend on."""
+    """Return a dependency keyword and a required property that has dependencies under it, or None."""
     required = schema.get("required", ())
     pairs = ((keyword, name) for keyword in _DEPENDENT for name in schema.get(keyword, ()))
     return next((pair for pair in pairs if pair[1] in required), None)

@@ -1,7 +1,7 @@
 """Third-party JSON schemas, checked and sampled within limits.
 
-A schema may come from an untrusted server or record. References are never fetched. A potentially slow schema is
-evaluated in another process with time and memory limits.
+A schema may come from an untrusted server or record. References are never fetched. A schema that may be slow is
+evaluated in a separate process with time and memory limits.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from gymposium.util.isolated import CallFailed, Child
 from gymposium.util.strict_json import measure_depth
 
 SECONDS = 2.0
-"""CPU time limit in seconds for evaluating a schema that is not plain."""
+"""CPU time limit in seconds for evaluating a schema that is not plain (`Schema.is_plain`)."""
 _WALL_SECONDS = 60.0
 _MOST_LATE = 3
-"""Maximum number of timeouts before a schema is no longer evaluated."""
+"""Number of timeouts after which a schema is no longer evaluated."""
 _LONGEST = 200_000
 _DEEPEST = 100
 
@@ -28,11 +28,13 @@ _ANNOTATIONS = frozenset(
     "$schema title description default examples format deprecated readOnly writeOnly $comment required enum const type "
     "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf maxLength maxItems maxProperties".split()
 )
-"""Fast keywords without subschemas."""
+"""Keywords that are fast to evaluate and have no subschemas."""
 _MOST_REQUIRED = 100
-"""Maximum length, in a plain schema, that texts, lists and objects must have."""
+"""Maximum length that a plain schema may require of texts, lists and objects."""
 _MOST_PLAIN, _DEEPEST_PLAIN = 500, 6
-"""Maximum number of subschemas, and of levels. A choice evaluates its options twice, so time doubles per level."""
+"""Maximum number of subschemas and of levels in a plain schema.
+
+A choice evaluates its options twice, so time doubles per level."""
 
 T = TypeVar("T")
 
@@ -42,8 +44,8 @@ _CHECKER = Child("The check of a JSON schema", _WALL_SECONDS, cpu_seconds=SECOND
 class Schema:
     """A JSON schema in draft 4, 6, 7, 2019-09 or 2020-12, as named by `$schema`. The default is 2020-12.
 
-    References are resolved within the schema. A dangling reference and a pattern that Python cannot compile both allow
-    everything."""
+    References are resolved within the schema. A dangling reference allows everything, as does a pattern that Python
+    cannot compile."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         """Raise `ValueError` for a document that is not JSON, too long or too deep."""
@@ -83,7 +85,7 @@ class Schema:
     def sample(self, words: Sequence[str], rng: random.Random) -> dict[str, Any]:
         """Return a random matching object. Its texts consist of `words` where the schema allows it.
 
-        If none is found within the limits, the object need not match."""
+        If no match is found within the limits, the object may violate the schema."""
         source = rng if self.is_plain else random.Random(rng.getrandbits(64))
         try:
             return self._evaluate(_import_evaluation().sample, words, source)
@@ -93,7 +95,7 @@ class Schema:
     def _evaluate(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function of `gymposium.tasks.tools.evaluation` on the schema, within the limits.
 
-        Raises `CallFailed`."""
+        Raises `CallFailed` beyond them."""
         if self.is_plain:
             return function(self._text, *arguments)
         if self._late >= _MOST_LATE:

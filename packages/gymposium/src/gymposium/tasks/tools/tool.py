@@ -25,13 +25,13 @@ class Tool:
     name: str
     """Letters, digits, `_` and `-`; at most 64 characters."""
     description: str
-    """What the tool does, for its callers."""
+    """What the tool does, as shown to callers."""
     parameters: Mapping[str, Any]
-    """JSON schema of an object with the arguments, in the draft it names or 2020-12.
+    """JSON schema for the object of arguments, in the draft it names or 2020-12.
 
-    Arguments that it does not name are allowed unless it has `"additionalProperties": False`."""
+    Further arguments are allowed unless it has `"additionalProperties": False`."""
     defaults: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """Values passed to the world for omitted arguments. Defaults in the schema are only informative."""
+    """Values passed to the world for omitted arguments. Defaults in the schema are for information only."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -83,11 +83,11 @@ class Tool:
 
     @property
     def as_dict(self) -> dict[str, Any]:
-        """Return the tool as recorded: the part that callers read."""
+        """Return the part of the tool that callers read, as stored in records."""
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
     def fill_defaults(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments, with `defaults` for omitted ones."""
+        """Return the arguments, completed with `defaults`."""
         return {**self.defaults, **arguments}
 
     def find_objection(self, arguments: Mapping[str, Any]) -> str | None:

@@ -9,15 +9,15 @@ from typing import Any
 from gymposium.tasks.tools.tool import Tool
 
 _UNTOLD = {"$schema", "$id", "id", "type", "title", "description", "properties", "required"}
-"""Top-level schema keywords that add nothing, or appear on separate lines."""
+"""Top-level schema keywords to omit, because they add nothing or appear on separate lines."""
 
 
 def describe_tools(tools: Iterable[Tool], style: str) -> str:
     """Return prompt lines that list the tools and the form of a call.
 
-    The style `full` shows whole schemas: the arguments, which are required, and further constraints, such as referenced
-    definitions. The style `compact` shows names, with `?` after optional ones. Both mark required or optional arguments
-    only for a tool that has both."""
+    The style `full` shows whole schemas: the arguments, which of them are required, and further constraints, such as
+    referenced definitions. The style `compact` shows names, with `?` after optional ones. Both styles mark required or
+    optional arguments only for a tool that has both kinds."""
     if style == "compact":
         return "".join(f"{tool.name}({', '.join(_list_names(tool.parameters))})\n" for tool in tools)
     described = "".join(
