@@ -1,4 +1,4 @@
-"""The conformance kit checks the games, players, rewards, loggers and executors of any plugin.
+"""The conformance kit, which checks the games, players, rewards, loggers and executors of any plugin.
 
 The same checks run in three ways (`gymposium_testing.registry`):
 
@@ -8,7 +8,7 @@ The same checks run in three ways (`gymposium_testing.registry`):
 
 Install it with  pip install gymposium-testing  (pytest and hypothesis).
 
-Names are imported on first use, since the `gymposium` command always imports this package.
+Names are imported on first use, because the `gymposium` command always imports this package.
 """
 
 from __future__ import annotations

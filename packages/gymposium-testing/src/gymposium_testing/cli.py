@@ -20,7 +20,7 @@ from gymposium.util.visible import quantity, visible
 
 @dataclass(slots=True)
 class _CheckOutcome:
-    """The outcome of a check of a subject."""
+    """The outcome of one check on one subject."""
 
     subject: str
     family: str
@@ -36,7 +36,7 @@ _MARKS: dict[str | None, tuple[str, str]] = {
     "does not apply": ("–", "dim"),
     None: ("", ""),
 }
-"""A result's mark and style in a table; None if a check was not run."""
+"""A result's mark and style in a table. The key None stands for a check that was not run."""
 
 
 def check_plugins(
@@ -66,10 +66,10 @@ def check_plugins(
     """Check the games, players, rewards, loggers and executors of plugins, and explain how to fix failures.
 
     Each is checked with all examples in its spec. Games: seeds, legal moves, hostile replies, leaks of hidden
-    information, prompts, returns, replay, forks, Gymnasium's and PettingZoo's checks, imports and length.
-    Players: parsable replies that follow from the seed. Rewards: finite, and equal for equal matches. Loggers:
-    settings, and runs that start, resume and close. Executors: the same records as one process. Equal seeds run
-    equal checks. The exit code is 1 if a check fails.
+    information, prompts, returns, replay, forks, Gymnasium's and PettingZoo's checks, imports and length. Players:
+    parsable replies, determined by the seed. Rewards: finite, and equal for equal matches. Loggers: settings, and runs
+    that start, resume and close. Executors: the same records as one process. The same seed runs the same checks. The
+    exit code is 1 if a check fails.
 
     The same checks run in pytest, one test each: subclass gymposium_testing.GameConformance, or run
     pytest --pyargs gymposium_testing.suite.

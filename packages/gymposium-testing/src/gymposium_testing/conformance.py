@@ -1,4 +1,4 @@
-"""Run the kit from a pytest class, with one test per check and example of a game.
+"""Run the kit from a pytest class, with one test per check and game example.
 
 from gymposium_testing import GameConformance
 
@@ -37,7 +37,7 @@ class GameConformance:
     """Seed of every check."""
 
     def facts(self, game: Game, seat: int) -> Iterable[str]:
-        """Yield texts required in a seat's full rules or first prompt, made from the game's own numbers."""
+        """Yield texts required in a seat's full rules or first prompt, made from the game's numbers."""
         return ()
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
@@ -73,7 +73,7 @@ def parametrize(metafunc: Any, subjects: Iterable[Subject]) -> None:
 
 
 def run_as_test(check: Check, subject: Subject, seed: int, effort: Effort) -> None:
-    """Run a check as a pytest test; skip it if the check does not apply."""
+    """Run a check as a pytest test, which is skipped if the check does not apply."""
     import pytest
 
     try:
@@ -83,7 +83,7 @@ def run_as_test(check: Check, subject: Subject, seed: int, effort: Effort) -> No
 
 
 def pytest_addoption(parser: Any) -> None:
-    """Add the options of `gymposium_testing.suite`; called if pytest loads this module as a plugin."""
+    """Add the options of `gymposium_testing.suite`. Pytest calls this if it loads the module as a plugin."""
     group = parser.getgroup("gymposium", "gymposium's conformance kit")
     group.addoption(
         "--game", action="append", dest="games", metavar="NAME", help="Check this game or plugin; repeatable"

@@ -1,4 +1,4 @@
-"""The interface of every check: `Effort`, `CheckFailed`, `NotApplicable`, and helpers for messages."""
+"""What every check uses: `Effort`, `CheckFailed`, `NotApplicable`, and helpers for messages."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ _MAX_SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """The budget for a check of a subject.
+    """The budget for one check on one subject.
 
-    Budgets never count time, so equal seeds run the same checks on every machine."""
+    Budgets never count time, so the same seed runs the same checks on every machine."""
 
     name: str
     decisions: int
-    """Decisions to play and compare, plus the cost of starting matches. Every check plays at least one whole match."""
+    """Number of decisions to play and compare, including the cost of starting matches.
+
+    Every check plays at least one whole match."""
     events: int
-    """Events to replay when searching for worlds that a seat cannot tell apart."""
+    """Number of events to replay when searching for worlds that a seat cannot distinguish."""
     draws: int
-    """Number of parameter sets, of call sequences, and of matches for a player or reward."""
+    """Number of parameter sets, call sequences, or matches for a player or reward."""
     matches: int
     """Number of random matches in the length check."""
 
@@ -61,7 +63,7 @@ def describe_position(match: Match, seat: int | None = None) -> str:
 
 
 def format_events(events: Sequence[Event]) -> str:
-    """Format events: all of them, or the last few of many."""
+    """Format events. If there are many, only the last few are shown."""
     words = [f"{'chance' if event.seat == CHANCE else f'seat {event.seat}'}: {event.move}" for event in events]
     dots = [f"… {quantity(len(words) - _MAX_SHOWN, 'event')} …"] if len(words) > _MAX_SHOWN else []
     return ", ".join([*dots, *words[-_MAX_SHOWN:]]) or "nothing"
@@ -79,7 +81,7 @@ def shorten(value: object, most: int = 300) -> str:
 
 
 def cut_to_difference(one: object, other: object) -> tuple[str, str]:
-    """Return the `repr` of two values, cut to around their first difference."""
+    """Return the `repr` of two values, shortened to the part around their first difference."""
     texts = repr(one), repr(other)
     differ = next((i for i, (a, b) in enumerate(zip(*texts)) if a != b), min(map(len, texts)))
     begin = max(0, differ - 80)

@@ -1,6 +1,6 @@
-"""Write golden transcripts: whole matches of random players, with each seat's prompts.
+"""Write golden transcripts: whole matches between random players, with each seat's prompts.
 
-Tests compare transcripts with files, so a change in wording or rules shows up in review. After an intended change,
+Tests compare transcripts with files, so changes in wording or rules show up in review. After an intended change,
 rewrite the transcripts of gymposium's own games, or of the given games and plugins:
 
     python -m gymposium_testing.golden tests/golden
@@ -32,13 +32,13 @@ from gymposium_testing.walk import AnyPlayer, load_positions
 
 SEED = 1
 FIRST, LAST = 12, 3
-"""Numbers of first and last decisions whose prompts are shown."""
+"""Numbers of decisions at the start and the end of a match whose prompts are shown."""
 
 
 def make_transcript(game: Game, seed: int = SEED) -> str:
-    """Return a match of random players as plain text.
+    """Return a match between random players as plain text.
 
-    It holds each seat's rules in both styles, the events with the rest of each prompt, and the returns."""
+    It contains each seat's rules in both styles, the events with the rest of each prompt, and the returns."""
     player = AnyPlayer()
     [played] = play([MatchJob("golden", game, [player] * game.seats, seed, player_seed=seed)])
     return "\n".join(_make_lines(game, seed, played))
@@ -72,7 +72,7 @@ def _indent(text: str) -> Iterator[str]:
 
 
 def list_golden_games(specs: Iterable[GameSpec] | None = None) -> list[Game]:
-    """Return the games of all examples in the specs, by default of gymposium's games with disguises from plugins."""
+    """Return the games for all examples in the specs. The default is gymposium's games, with disguises from plugins."""
     if specs is None:
         specs = [host().games[name] for name in Host(autoload=False).games]
     return [load_game(spec.name, **example) for spec in specs for example in spec.examples]
@@ -84,7 +84,9 @@ def make_file_name(game: Game) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Write transcripts to the folder in the first argument, of the games and plugins named next or of our own."""
+    """Write transcripts to the folder in the first argument.
+
+    The further arguments name games and plugins; the default is gymposium's games."""
     if not arguments:
         sys.exit("Usage: python -m gymposium_testing.golden FOLDER [GAME or PLUGIN]...")
     folder = Path(arguments[0])

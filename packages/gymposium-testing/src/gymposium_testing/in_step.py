@@ -1,8 +1,8 @@
 """Compare two games in step, to check that one is a rewording of the other.
 
-Both play the same random matches. At each position the legal actions, seats to move, returns and chance outcomes must
+Both play the same random matches. At each position, the legal actions, seats to move, returns and chance outcomes must
 be equal. Move names and views must correspond one to one. The second game's texts must make every distinction that the
-first game's texts make, but none that the views do not.
+first game's texts make, but none beyond those of the views.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gymposium_testing.positions import STYLES
 
 @dataclass(slots=True)
 class _Bijection:
-    """A relation that should be one to one."""
+    """A relation that must be one to one."""
 
     forward: dict[Any, Any] = field(default_factory=dict)
     backward: dict[Any, Any] = field(default_factory=dict)
@@ -35,13 +35,13 @@ class GameComparison:
         self.one, self.other, self.seed = one, other, seed
         self.positions, self.matches = 0, 0
         self.moves = _Bijection()
-        """The encountered move names in both games."""
+        """Corresponding move names in both games."""
         self.views = _Bijection()
-        """The encountered views in both games, as hashes."""
+        """Corresponding views in both games, as hashes."""
         self._told: dict[Any, int] = {}
-        """The first game's text by the second's, as hashes."""
+        """The first game's text for each text of the second game, as hashes."""
         self._shown: dict[Any, int] = {}
-        """The second game's text by view, as hashes."""
+        """The second game's text for each view, as hashes."""
 
     def walk(self, positions: int) -> None:
         """Compare this many more positions in random matches. Raises `CheckFailed` at the first difference."""

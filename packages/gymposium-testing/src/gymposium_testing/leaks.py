@@ -1,11 +1,11 @@
 """Check for leaks: a seat must see everything that it may know, and nothing else.
 
-A seat must see the same in two worlds that it cannot tell apart (see `gymposium_testing.worlds`): prompts in both
-styles, legal moves and actions, tensors, and errors for illegal moves. If its views differ, its prompts must differ.
-Positions from different random matches are compared, too.
+A seat must see the same in two worlds that it cannot distinguish (see `gymposium_testing.worlds`). This covers prompts
+in both styles, legal moves and actions, tensors, and errors for illegal moves. If its views differ, its prompts must
+differ. Positions from different random matches are compared, too.
 
-The check trusts `view` and finds no leaks in it. So views must come from an engine or be written by hand, and not be
-made from the text.
+The check trusts `view` and finds no leaks in it. So views must come from an engine or be written by hand, and must not
+be derived from the text.
 
     from gymposium import load_game
     from gymposium_testing import assert_no_leaks
@@ -59,7 +59,8 @@ class Leak:
     events: tuple[Event, ...]
     other_events: tuple[Event, ...]
     shown: object
-    """What the seat sees; its view for a blind prompt."""
+    """What the seat sees at the first position. If the leak is that prompts omit a difference, this is the seat's
+    view."""
     other_shown: object
 
     def __str__(self) -> str:
@@ -85,7 +86,7 @@ class LeakReport:
 
     @property
     def worlds(self) -> int:
-        """Number of compared worlds. For a game with hidden information, 0 proves nothing."""
+        """Number of compared worlds. In a game with hidden information, a report with 0 worlds proves nothing."""
         return sum(self.found.values())
 
     def __str__(self) -> str:
@@ -121,7 +122,7 @@ def check_leaks(game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12
     """Play random matches and compare what seats see in the worlds of each decision.
 
     For each decision, try `tries` alterations, one search from scratch and one sample, until `events` events have been
-    replayed. Equal arguments give equal reports."""
+    replayed. The same arguments give the same report."""
     check_integer("check_leaks: seed", seed)
     check_integer("check_leaks: matches", matches, least=1)
     check_integer("check_leaks: tries", tries, least=0)
@@ -134,7 +135,7 @@ def check_leaks(game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12
 
 @dataclass(frozen=True, slots=True)
 class _ShownPosition:
-    """What a seat sees at a position."""
+    """What a seat sees in a position."""
 
     history: bytes
     view: str
@@ -150,7 +151,7 @@ class _LeakCheck:
         self.rng = stream(seed, "leaks")
         self.report = LeakReport(game)
         self._first: dict[tuple[object, ...], _ShownPosition] = {}
-        """The first position for each key: a seat's history, view or prompt."""
+        """The first position with each key, which is a seat's history, view or prompt."""
         self._known_leaks: set[tuple[str, int, str]] = set()
         self._bad_moves: list[str] = [JUNK, *self._draw_bad_moves()]
         self._prompts = {style: Prompt(game, style, READERS["move"]) for style in STYLES}
@@ -211,7 +212,7 @@ class _LeakCheck:
         return shown
 
     def _try_move(self, match: Match, seat: int, move: str) -> tuple[str, str]:
-        """Return the reader's and the match's messages about a possibly illegal move."""
+        """Return the messages from the reader and the match about a possibly illegal move."""
         legal = match.legal_moves(seat)
         reading = read(move, legal, READERS["move"], self.game.move_pattern)
         reason = "" if reading.kind == "move" else reading.reason(legal)

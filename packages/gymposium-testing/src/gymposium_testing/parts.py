@@ -1,4 +1,4 @@
-"""Plugin parts to check: players, rewards, loggers and executors, each with one example."""
+"""Parts of plugins to check: players, rewards, loggers and executors, each with one example."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gymposium.util.streams import stream
 from gymposium_testing.contract import CheckFailed, NotApplicable
 
 GAMES = ("tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "pig(winscore=20)", "blackjack")
-"""Games for players and rewards whose plugin adds no games."""
+"""Games used for players and rewards whose plugin adds no games."""
 
 _MAX_GAMES = 3
 """Maximum number of games per player."""
@@ -45,7 +45,7 @@ class PluginPart:
         return self.spec.name if isinstance(self.spec, LoggerSpec | ExecutorSpec) else self.spec.form
 
     def make(self) -> Any:
-        """Make a player or reward function from the example.
+        """Create a player or reward function from the example.
 
         Raises `NotApplicable` without an example, and `CheckFailed` if the example does not match the pattern."""
         assert not isinstance(self.spec, LoggerSpec | ExecutorSpec)
@@ -58,7 +58,7 @@ class PluginPart:
         return resolve(self.spec.entry_point)(**groups)
 
     def get_example(self) -> str | Mapping[str, Any]:
-        """Return the example. Raises `NotApplicable` without one."""
+        """Return the example. Raises `NotApplicable` if there is none."""
         if self.example is None:
             raise NotApplicable("its spec gives no examples to try")
         return self.example
@@ -67,7 +67,7 @@ class PluginPart:
 def make_parts(spec: PartSpec) -> list[PluginPart]:
     """Return one part per example in the spec, and at least one.
 
-    A form without placeholders is its own example, unless the player opens something such as the terminal."""
+    A form without placeholders serves as the example, unless the player opens something such as the terminal."""
     if isinstance(spec, ExecutorSpec):
         return [PluginPart(spec, None)]
     if spec.examples:
@@ -86,7 +86,7 @@ def list_games(part: PluginPart) -> list[Game]:
 
 
 def find_playable_games(part: PluginPart) -> Iterator[Game]:
-    """Yield up to three games whose first decision the player answers. Raises like `run_attempts`."""
+    """Yield up to three games whose first decision the player answers. Raises the errors of `run_attempts`."""
 
     def begin(game: Game) -> Game:
         player: Player = part.make()

@@ -1,4 +1,4 @@
-"""Register the command `plugins check`."""
+"""The plugin that registers the command `plugins check`."""
 
 from __future__ import annotations
 

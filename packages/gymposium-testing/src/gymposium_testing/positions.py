@@ -11,12 +11,12 @@ from gymposium.replies.prompt import Prompt
 from gymposium_testing.contract import CheckFailed, cut_to_difference, describe_position, format_events
 
 PICTURE = "picture"
-"""The picture's key in the result of `observe_all`."""
+"""Key of the picture in the result of `observe_all`."""
 STYLES: tuple[Style, ...] = ("full", "compact")
 
 
 def observe_all(match: Match, seat: int, prompts: Mapping[Style, Prompt] | None = None) -> dict[str, object]:
-    """Return everything that a match shows a seat except its `view`, with texts, or prompts if given."""
+    """Return everything that a match shows a seat except its `view`. Texts are replaced by prompts if given."""
     shown: dict[str, object] = {}
     for style in STYLES:
         observation = match.observe(seat, style)
@@ -68,7 +68,7 @@ class Snapshot:
             raise CheckFailed(f"{what}: {change}.", where=where or describe_position(match), fix=fix)
 
     def find_change(self, match: Match) -> str | None:
-        """Describe the first difference of `match`, or return None: `returns: (0, 0) instead of (1, 0)`.
+        """Describe the first difference from `match`, or return None: `returns: (0, 0) instead of (1, 0)`.
 
         Events are compared first."""
         events = list(match.events)
@@ -84,9 +84,9 @@ class Snapshot:
 
 
 class GameAtPosition:
-    """A game whose matches begin at the position after some events, so that environments can show any position.
+    """A game whose matches begin at the position after some events, so environments can show any position.
 
-    It has all attributes of the game, which a type checker cannot see: cast it to `Game`."""
+    It has all attributes of the game, but type checkers do not know this, so cast it to `Game`."""
 
     def __init__(self, game: Game, events: Sequence[Event]) -> None:
         self._game, self._events = game, events

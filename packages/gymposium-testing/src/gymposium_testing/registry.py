@@ -39,7 +39,7 @@ _CORE = Path(gymposium.__file__).parent
 _KIT = Path(__file__).parent
 
 Kind = Literal["spec", "game", "player", "reward", "logger", "executor"]
-"""The kind of a subject: a game's spec, a game made from an example, or another part of a plugin."""
+"""The kind of subject: a game's spec, a game made from an example, or another part of a plugin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,8 @@ class Subject:
 
     @property
     def label(self) -> str:
-        """The name in reports, with the kind except for games: `nim (spec)`, `nim(sticks=4)`, `mcts-5 (player)`."""
+        """The name in reports, including the kind unless it is a game: `nim (spec)`, `nim(sticks=4)`, `mcts-5
+        (player)`."""
         return self.name if self.kind == "game" else f"{self.name} ({self.kind})"
 
     def checks(self) -> Iterator[Check]:

@@ -1,4 +1,4 @@
-"""Find subjects to check: games' specs, and every example of games, players, rewards, loggers and executors."""
+"""Find subjects to check: game specs, and every example of a game, player, reward, logger or executor."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def find_subjects(name: str) -> list[Subject]:
     """Return the subjects for a name.
 
     The name may be a plugin or its distribution (all its parts), a game (its spec and examples), or a player, reward,
-    logger or executor. A game with parameters, `nim(sticks=7)`, or from OpenSpiel, `openspiel:nim`, stands for itself
-    alone.
+    logger or executor. A game with parameters (`nim(sticks=7)`) or from OpenSpiel (`openspiel:nim`) gives just that
+    game.
 
     Raises `UnknownName` with the nearest names, `PluginError` if the plugin is broken, and `BadOption` if there is
     nothing to check or for `gym:ID`."""
@@ -100,9 +100,9 @@ def list_plugin_subjects(plugin: Plugin) -> list[Subject]:
 
 
 def list_plugins() -> list[Plugin]:
-    """Return the plugins to check by default: those loaded from files, or else all installed ones.
+    """Return the plugins to check by default: those loaded from files, or else all installed plugins.
 
-    Broken plugins are included; gymposium, disabled plugins, and plugins without subjects are not."""
+    Broken plugins are included. Gymposium, disabled plugins and plugins without subjects are not."""
     others = [plugin for plugin in host().plugins if plugin.name != "builtin" and plugin.status != "disabled"]
     files = [plugin for plugin in others if plugin.source.endswith(".py")]
     return [plugin for plugin in files or others if plugin.status == "broken" or any(map(list_subjects, plugin.specs))]

@@ -5,7 +5,7 @@ Check every installed plugin:
     pytest --pyargs gymposium_testing.suite
 
 Check some games or plugins, or a one-file plugin, with more or less effort. The options come from
-`gymposium_testing.conformance`, which `-p` must name since pytest reads options before it resolves `--pyargs`:
+`gymposium_testing.conformance`. Name it with `-p`, because pytest reads options before it resolves `--pyargs`:
 
     pytest --pyargs gymposium_testing.suite -p gymposium_testing.conformance --game nim --game my_plugin
     pytest --pyargs gymposium_testing.suite -p gymposium_testing.conformance --plugin-file nim.py --effort thorough

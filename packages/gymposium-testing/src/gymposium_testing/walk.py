@@ -17,7 +17,7 @@ from gymposium.util.streams import stream
 from gymposium_testing.contract import CheckFailed, describe_position
 
 START_COST = 10
-"""Cost of starting a match, in decisions."""
+"""Cost of starting a match, counted in decisions."""
 
 _WORDS = ("0", "1", "2", "3", "5", "7", "10", "yes", "no", "a", "x", "I do not know", "çé ∑", "{}")
 
@@ -95,7 +95,7 @@ def play_steps(match: Match, rng: random.Random, moves: list[dict[int, str]] | N
 def play_matches(game: Game, seed: int, decisions: int) -> Iterator[Match]:
     """Play random matches, and yield them at each decision and at the end, until the budget is spent.
 
-    At least one match is played to its end. A yielded match is played on afterwards."""
+    At least one match is played to its end. A yielded match continues when the iterator advances."""
     return (match for [match] in play_copies(game, seed, decisions, 1))
 
 
@@ -125,7 +125,7 @@ def derive_match_seed(seed: int, number: int) -> int:
 
 
 def play_out(match: Match, rng: random.Random) -> list[dict[int, str]]:
-    """Play random moves to the end of a match, and return the moves of each step."""
+    """Play random moves to the end of a match, and return each step's moves."""
     moves: list[dict[int, str]] = []
     for _ in play_steps(match, rng, moves):
         pass
@@ -139,7 +139,7 @@ def play_chance(match: Match, rng: random.Random, start: int = 0) -> tuple[Event
 
 
 def load_positions(load: Callable[[Sequence[Event]], Match], events: Sequence[Event]) -> Iterator[Match]:
-    """Load and yield the match at each decision of a record and at its end.
+    """Load a record's match, and yield it at each decision and at its end.
 
     Raises `BadRecord` if the events break the rules or end before a chance outcome."""
     end = 0

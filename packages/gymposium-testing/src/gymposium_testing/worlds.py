@@ -1,9 +1,9 @@
-"""Find worlds: positions that a seat cannot tell apart.
+"""Find worlds: positions that a seat cannot distinguish.
 
 `Match.view(seat)` defines what a seat may know. Two positions are *worlds* of one another for a seat if its views and
 moves were the same at every step and the same seats are to move. Three methods find different worlds:
 
-- *altered*: redraw an event of chance or of another seat, or swap it with another, and replay the rest;
+- *altered*: redraw an event of chance or another seat, or swap it with another event, and replay the rest;
 - *from scratch*: search a new match, depth first, for moves that give the seat the same views; only this method finds
   worlds with a different number of hidden events;
 - *sampled*: call the match's `resample`, if it has one.
@@ -25,9 +25,9 @@ from gymposium_testing.walk import draw_move, load_positions, play_steps
 
 Origin = Literal["played", "altered", "from scratch", "sampled"]
 _COMPARE_COST = 3
-"""Cost of comparing a position, in events."""
+"""Cost of comparing a position, counted in events."""
 _START_COST = 15
-"""Cost of starting or loading a match, in events."""
+"""Cost of starting or loading a match, counted in events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +65,16 @@ class SeatHistory:
 
 @dataclass(slots=True)
 class WorldPosition:
-    """A position with a seat's history. Use `match` before the iterator advances, which may play it on."""
+    """A position with a seat's history.
+
+    Use `match` before the iterator advances, because that may continue the match."""
 
     match: Match
     seat: int
     history: SeatHistory
     how: Origin
     base: tuple[Event, ...]
-    """Events of the base position; its own events if it was played."""
+    """Events of the base position. For a position from a random match, these are its own events."""
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -80,13 +82,13 @@ class WorldPosition:
 
     @property
     def differs(self) -> bool:
-        """Whether its events differ from those of its base position."""
+        """Whether the world's events differ from those of its base position."""
         return self.how != "played" and self.events != self.base
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A decision in a random match, to find worlds for."""
+    """A decision in a random match for which worlds are searched."""
 
     events: tuple[Event, ...]
     seats: tuple[int, ...]
@@ -94,7 +96,7 @@ class _Place:
 
 
 class WorldFinder:
-    """An iterable of positions in random matches, then of worlds of their decisions, within an event budget."""
+    """An iterable over positions in random matches and then over worlds of their decisions, within an event budget."""
 
     def __init__(self, game: Game, seed: int, *, matches: int, tries: int, events: int) -> None:
         self.game, self.rng = game, stream(seed, "worlds")
@@ -137,7 +139,7 @@ class WorldFinder:
     # -- altered
 
     def _alter(self, place: _Place, seat: int) -> Iterator[WorldPosition]:
-        """Yield worlds made by altering events, each from the last world found."""
+        """Yield worlds made by altering events. Each starts from the last world found."""
         events, history = place.events, place.histories[seat]
         if self.game.max_decisions == 1 and len(events) == 1:  # one draw, then the decision: `_search` redraws it
             return
@@ -171,7 +173,7 @@ class WorldFinder:
         return tuple(changed)
 
     def _load_decision(self, events: tuple[Event, ...], number: int) -> Match:
-        """Load the match at an event's decision, which may precede a joint move that contains the event."""
+        """Load the match at the decision with an event, which may be part of a simultaneous move."""
         for begin in range(number, -1, -1):
             if begin < number and events[begin].seat in (CHANCE, events[number].seat):
                 break
@@ -250,8 +252,8 @@ def has_history(
 def are_equivalent(one: Match, other: Match, rng: random.Random) -> bool:
     """Return whether two positions stay equal to the end of a random continuation.
 
-    Both are forked with equal generators and continued with equal moves. Views, seats to move, legal moves and returns
-    are compared."""
+    Both are forked with equal generators and continued with the same moves. Views, seats to move, legal moves and
+    returns are compared."""
     seed = rng.getrandbits(31)
     one, other = one.fork(random.Random(seed)), other.fork(random.Random(seed))
     moves: list[dict[int, str]] = []

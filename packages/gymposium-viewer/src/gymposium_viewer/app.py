@@ -1,4 +1,4 @@
-"""The viewer as an ASGI application behind its guard, and as files."""
+"""The viewer as an ASGI application behind a guard, and as exported files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PARTS: Sequence[Callable[[Viewer], Part]] = (ReplaysPart, TrainingPart, Exploits
 
 
 def make_viewer(directory: Path, *, live: bool = True, parts: Sequence[Callable[[Viewer], Part]] = PARTS) -> Viewer:
-    """Return a viewer of a folder. `parts` are the classes of its parts, all by default."""
+    """Return a viewer of a folder. `parts` are the classes of its parts, by default all."""
     viewer = Viewer(directory, live)
     viewer.parts += [part(viewer) for part in parts]
     return viewer
@@ -68,8 +68,9 @@ def render_home(viewer: Viewer) -> str:
 
 
 def export(directory: Path, out: Path) -> None:
-    """Write every page of `directory` below `out`, to open from disk or copy to a web server. Raises
-    `BadOption` unless `out` is empty or does not exist."""
+    """Write every page for `directory` below `out`, for opening from disk or copying to a web server.
+
+    Raises `BadOption` unless `out` is empty or does not exist."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadOption(f"--export {out}: give an empty or new folder.")
     viewer = make_viewer(directory, live=False)

@@ -43,14 +43,14 @@ def command(
     """Show all matches and training runs below DIR in a browser.
 
     A match page shows, step by step, the board, each seat's view, the exact prompt, the raw reply, how it was parsed,
-    why it failed, time and tokens. Arrow keys step, Home and End jump to the ends; the address contains the step, so it
-    can be shared. Matches can be filtered (lost by, illegal, long …), and two can be compared.
+    why it failed, time and tokens. Arrow keys step through the match, and Home and End jump to its start and end. The
+    address contains the step, so it can be shared.
 
-    Training runs have pages with live curves, several runs in one plot, and rollouts token by
-    token. Reports of  gymposium exploit  have pages, too.
+    Matches can be filtered (lost by, illegal, long …), and two can be compared. Training runs have pages with live
+    curves, several runs in one plot, and rollouts token by token. Reports of gymposium exploit have pages, too.
 
-    Under Play you take a seat yourself, in any game and against any players. You see what your seat may see; a finished
-    match is appended to DIR/played/matches.jsonl.
+    Under Play you take a seat yourself, in any game and against any players. You see only what your seat may see.
+    Finished matches are appended to DIR/played/matches.jsonl.
 
     Only this machine can reach the server, unless you give --host. Then every request must carry a token, taken from
     the environment variable GYMPOSIUM_VIEW_TOKEN or newly drawn. From another machine, prefer ssh -L

@@ -1,8 +1,8 @@
 """A guard that checks every request to the viewer's server.
 
 It protects against other pages in the same browser and against DNS rebinding. Every request must name an allowed host,
-and a request from a page must come from one of the viewer's pages. Outside loopback, a request also needs a token.
-Response headers forbid inline scripts, content from other sites, and framing.
+and requests from pages must come from the viewer's own pages. Outside loopback, a request also needs a token. Response
+headers forbid inline scripts, content from other sites, and framing.
 """
 
 from __future__ import annotations
@@ -43,8 +43,10 @@ class RequestGuard:
     """An ASGI application that checks requests before passing them on."""
 
     def __init__(self, app: ASGIApp, *, names: Iterable[str] = (), token: str | None = None) -> None:
-        """Allow the hosts `names` in addition to loopback. With a `token`, each request must carry it: in a header
-        (`Authorization: Bearer …`), or once as `?token=…`; a cookie then holds it."""
+        """Allow the hosts `names` in addition to loopback.
+
+        With a `token`, each request must carry it in a header (`Authorization: Bearer …`), or once as `?token=…`. A
+        cookie then stores it."""
         self._app = app
         self._hosts = allowed_hosts(names)
         self._token = token

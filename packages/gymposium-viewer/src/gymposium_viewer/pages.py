@@ -1,4 +1,4 @@
-"""Render pages from templates. All inserted text is escaped, and its control characters are made visible."""
+"""Rendering of pages from templates. All inserted text is escaped, and its control characters are made visible."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gymposium_viewer.titles import game_title, seat_class, seat_title
 _VIEWER = "gymposium_viewer"
 
 STATIC = Path(__file__).parent / "static"
-"""Folder with the styles and scripts of all pages."""
+"""Folder with the stylesheets and scripts of all pages."""
 
 _THREE_WORDS = re.compile(r"[A-Za-z]{2,}[,;:]? [A-Za-z]{2,}[,;:]? [A-Za-z]{2,}\b")
 
@@ -54,28 +54,31 @@ def render(
 ) -> str:
     """Render the page at `path`, relative to the root of the site: `matches/run.jsonl/17.html`.
 
-    Besides `values` a template gets `path`, `tabs`, `live` (True if a server answers; a page in a file contains its
-    policy), and `root`, the prefix of every link: `{{ root }}static/base.css`. `package` is the Python package with the
-    template in its folder `templates`; the viewer's own templates are available to all packages."""
+    Besides `values`, a template gets `path`, `tabs`, `live` and `root`. `live` is True if a server answers; a page in a
+    file contains its content policy. `root` is the prefix of every link: `{{ root }}static/base.css`. `package` is the
+    Python package whose folder `templates` has the template; the viewer's templates are available to all packages."""
     root, policy = "../" * path.count("/"), None if live else CONTENT_POLICY
     page = _make_environment(package).get_template(template)
     return page.render(path=path, root=root, tabs=tabs, live=live, policy=policy, **values)
 
 
 def extract_main(html: str) -> str:
-    """Return a rendered page's content, without its head and navigation links."""
+    """Return a rendered page's content, without head and navigation links."""
     return html.partition("<main")[2].partition(">")[2].rpartition("</main>")[0].strip()
 
 
 def pack_script(value: Any) -> str:
-    """Return a script that holds a compressed value for `exported.js`. From disk, browsers load only scripts."""
+    """Return a script that holds a compressed value for `exported.js`.
+
+    It is a script because browsers load nothing else from disk."""
     compressed = zlib.compress(json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), 9)
     return f'var gymposiumPacked = "{b64encode(compressed).decode("ascii")}";\n'
 
 
 def inline_assets(html: str) -> str:
-    """Inline the styles, scripts and icon of a page at the root of a site. The page's policy allows only these
-    scripts."""
+    """Inline the stylesheets, scripts and icon of a page at the root of a site.
+
+    The page's policy allows only these scripts."""
     styles = re.compile(r'<link rel="stylesheet" href="static/([^"]+)">')
     scripts = re.compile(r'<script src="static/([^"]+)" defer></script>\n?')
     programs = [(STATIC / name).read_text(encoding="utf-8") for name in scripts.findall(html)]
@@ -143,7 +146,7 @@ def is_prose(line: str) -> bool:
 
 
 def copy_static(out: Path) -> None:
-    """Copy the styles and scripts of all pages to `out/static`."""
+    """Copy the stylesheets and scripts of all pages to `out/static`."""
     shutil.copytree(STATIC, out / "static", dirs_exist_ok=True)
 
 

@@ -22,11 +22,11 @@ class Card:
     """The path of the linked page."""
     lines: Sequence[str]
     is_interactive: bool = False
-    """True for a page of actions, such as playing, rather than results."""
+    """True if the page is for actions, such as playing, rather than results."""
 
 
 class Part(Protocol):
-    """One kind of pages, such as matches or training runs, made from a `Viewer`.
+    """One kind of pages, such as those for matches or training runs, created from a `Viewer`.
 
     A part rereads its files at each request, because they may grow."""
 
@@ -40,7 +40,7 @@ class Part(Protocol):
         ...
 
     def routes(self) -> Sequence[BaseRoute]:
-        """Return the routes of the part's pages. Plain-function endpoints are called in a thread pool."""
+        """Return the routes of the part's pages. Endpoints that are plain functions are called in a thread pool."""
         ...
 
     def export(self, out: Path) -> None:
@@ -54,17 +54,20 @@ class Viewer:
 
     directory: Path
     live: bool = True
-    """True if a server answers requests; False if the pages are files."""
+    """True if a server answers requests; False for exported files."""
     parts: list[Part] = field(default_factory=list)
     link_to_match: Callable[[str], str | None] = lambda match_id: None
-    """Function from a match id to the path of its page, quoted for a link, or None if the match has no page."""
+    """Function of a match id. Returns the path of the match's page, quoted for a link, or None if it has no page."""
     link_to_line: Callable[[str, int], str | None] = lambda file, line: None
-    """Like the above, from a record file's path and a line in it."""
+    """Like `link_to_match`, but takes a record file's path and a line number."""
     is_exported: Callable[[str, str], bool] = lambda file, match_id: True
-    """Function from the path of a record file and a match id to whether an export has a page for the match."""
+    """Function of a record file's path and a match id. Returns whether an export has a page for the match."""
     link_to_tokens: Callable[[str, str], str | None] = lambda file, match_id: None
-    """Function from a record file's path and a match id to the path of the page with its tokens, quoted for a
-    link, or None if its tokens were not kept."""
+    """Function of a record file's path and a match id.
+
+    Returns the path of the page with the match's tokens, quoted for a link.
+
+    Returns None if the tokens were not kept."""
 
     def page(self, template: str, path: str, **values: Any) -> str:
         """Render a page with the tabs of all parts."""

@@ -1,4 +1,4 @@
-"""The specs in this distribution: the command `view`."""
+"""The plugin of this distribution, which adds the command `view`."""
 
 from __future__ import annotations
 

@@ -18,8 +18,9 @@ def serve(
     token: str | None,
     announce: Callable[[str], None],
 ) -> None:
-    """Serve a folder until interrupted. `announce` is called with the address once it can be opened. Port 0 is any free
-    port.
+    """Serve a folder until interrupted.
+
+    `announce` is called with the address once the server accepts connections. Port 0 takes any free port.
 
     Raises `BadOption` if the server cannot listen there, or if other machines could reach it without a token."""
     with Listener(host, port, names=names, token=token) as listener:

@@ -10,11 +10,11 @@ from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec
 
 _COLORS = ("black", "white")
-"""Colors of pieces that CSS has a class for."""
+"""Piece colors that have a CSS class."""
 
 
 def game_title(name: str) -> str:
-    """Return a game's title and parameters, such as `Goofspiel (num_cards=8)`; the name for an unknown game."""
+    """Return a game's title and parameters, such as `Goofspiel (num_cards=8)`, or the name of an unknown game."""
     spec = _find_spec(name)
     parameters = name.strip().partition("(")[1:]
     return name if spec is None else f"{spec.title} {''.join(parameters)}".strip()
@@ -33,7 +33,7 @@ def seat_name(game: str, seat: int) -> str:
 
 
 def seat_class(game: str, seat: int) -> str:
-    """Return the CSS classes that color an element by seat: the color of its pieces, else one by seat number."""
+    """Return the CSS classes that color an element by seat: by the color of its pieces, or else by seat number."""
     color = seat_name(game, seat).lower().partition(",")[0]
     return f"seat-{seat % 6} {color}" if color in _COLORS else f"seat-{seat % 6}"
 

@@ -26,7 +26,7 @@ _IGNORED = (
     "Observation numpy array is all zeros",
     "The observation contains negative numbers",
 )
-"""Prefixes of PettingZoo warnings about dict observations and harmless numbers."""
+"""Prefixes of PettingZoo warnings to ignore, about dict observations and harmless numbers."""
 
 
 def _import_pettingzoo_tests() -> Any:
@@ -38,7 +38,7 @@ def _import_pettingzoo_tests() -> Any:
 
 @contextlib.contextmanager
 def _raise_warnings(what: str, game: Game) -> Iterator[None]:
-    """Turn warnings and errors into `CheckFailed`, and suppress prints."""
+    """Turn warnings and errors into `CheckFailed`, and suppress printed output."""
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("error")

@@ -1,4 +1,4 @@
-"""Check executors: each part returns once with the same records as in one process, and functions return results."""
+"""Check executors: each part returns once, with the same records as in one process, and functions return results."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def forks_draw_fresh_chance(game: Game, seed: int = 0, effort: Effort = NORMAL) 
 
 
 def _has_varied_chance(matches: Iterable[Match], events: Sequence[Event]) -> bool:
-    """Return whether chance differs between matches that start from these events and are played out alike."""
+    """Return whether chance differs between matches that start from these events and continue with the same moves."""
     return len({play_chance(match, random.Random(0), len(events)) for match in matches}) > 1
 
 
@@ -92,7 +92,7 @@ def calls_work_in_any_order(game: Game, seed: int = 0, effort: Effort = NORMAL) 
     which = st.integers(0, 2)
 
     class Matches(RuleBasedStateMachine):
-        """Related matches that must not affect one another."""
+        """Related matches, which must not affect one another."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -103,7 +103,7 @@ def calls_work_in_any_order(game: Game, seed: int = 0, effort: Effort = NORMAL) 
             """Matches, each with its snapshot after the last change."""
 
         def branch(self, number: int) -> tuple[Match, Snapshot]:
-            """Return a match with its snapshot, after checking that it is unchanged."""
+            """Return a match with its snapshot, after checking that the match is unchanged."""
             match, expected = self.branches[number]
             expected.compare(match, "a match changes although no move is played in it", fix=_FIX_CALL)
             return match, expected

@@ -36,9 +36,9 @@ from gymposium_testing.walk import AnyPlayer, derive_match_seed, play_matches, p
 from gymposium_testing.worlds import WorldFinder, WorldPosition, are_equivalent, has_history
 
 _ENVIRONMENT_COST = 6
-"""Cost of observing a position through environments, in decisions."""
+"""Cost of observing a position through environments, counted in decisions."""
 _MAX_TRUE_SAMPLES = 24
-"""Number of samples that are never all the true world by chance, if other worlds exist."""
+"""Number of samples. If other worlds exist, it is practically impossible that all samples are the true world."""
 
 
 def hidden_information_is_declared(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
@@ -138,9 +138,9 @@ def _find_shared_worlds(game: Game, seed: int, effort: Effort) -> Iterator[World
 
 
 def _find_worlds(game: Game, seed: int, effort: Effort) -> Iterator[WorldPosition]:
-    """Iterate over worlds whose hidden events differ from their base positions'. They are shared, so do not play on.
+    """Iterate over worlds whose hidden events differ from those of their base positions.
 
-    Raises `NotApplicable` if the game declares that nothing is hidden."""
+    Worlds are shared, so do not play on in them. Raises `NotApplicable` if the game declares that nothing is hidden."""
     if game.spec.information == "perfect":
         raise NotApplicable("the game says that nothing is hidden")
     return copy(_find_shared_worlds(game, seed, effort))
@@ -172,7 +172,7 @@ def environments_leak_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL
 
 
 def _observe_environments(game: Game, events: tuple[Event, ...], seat: int) -> dict[str, Any]:
-    """Return what environments show a seat at a position, and after a failed reply."""
+    """Return what environments show a seat at a position and after a failed reply."""
     game_there = cast(Game, GameAtPosition(game, events))
     shown: dict[str, Any] = {}
     for kind in KINDS if game.tensor_shape is not None else KINDS[:2]:
@@ -211,7 +211,7 @@ def _observe_environments(game: Game, events: tuple[Event, ...], seat: int) -> d
 
 
 def _convert_arrays(value: Any) -> Any:
-    """Convert arrays in a value to lists, so that observations can be compared."""
+    """Convert arrays in a value to lists, to make observations comparable."""
     if isinstance(value, dict):
         return {key: _convert_arrays(item) for key, item in value.items()}
     if isinstance(value, tuple):
@@ -299,7 +299,8 @@ def sampling_leaks_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -
 
 
 def _check_sample_variety(game: Game, seed: int, effort: Effort, rng: random.Random) -> None:
-    """Raise `CheckFailed` if `resample` returns only the true world, which would reveal it to search."""
+    """Raise `CheckFailed` if `resample` always returns the true world, because search would then know the hidden
+    information."""
     looks = 0
     for world in _find_worlds(game, seed, effort):
         for _ in range(4 if world.how != "sampled" else 0):

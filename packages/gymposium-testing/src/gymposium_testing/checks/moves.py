@@ -62,7 +62,7 @@ def legal_moves_match_indices(game: Game, seed: int = 0, effort: Effort = NORMAL
 
 
 def _is_dead_end(state: pyspiel.State) -> bool:
-    """Return whether the seat to move has no legal action. Games leave out actions that lead to a dead end."""
+    """Return whether the seat to move has no legal action. Games omit actions that lead to such a dead end."""
     return state.is_player_node() and not state.legal_actions()
 
 

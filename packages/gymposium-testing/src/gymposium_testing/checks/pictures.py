@@ -18,7 +18,7 @@ _COLOUR = re.compile(r"var\(\s*--([\w-]+)\s*\)")
 """A color variable without a fallback."""
 _DEFINED = re.compile(r"--([\w-]+)\s*:")
 _MARGIN = 0.5
-"""Maximum overhang of a place, in percent of the picture's larger side."""
+"""Maximum distance that a place may extend beyond the picture, in percent of the picture's larger side."""
 
 
 def pictures_are_valid(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
@@ -42,7 +42,7 @@ def pictures_are_valid(game: Game, seed: int = 0, effort: Effort = NORMAL) -> No
 
 
 def _find_fault(picture: object) -> tuple[str, str]:
-    """Return a picture's fault and the fix, or empty texts."""
+    """Return an error in a picture and its fix, or empty texts."""
     if picture is None:
         return "", ""
     if not isinstance(picture, Picture):

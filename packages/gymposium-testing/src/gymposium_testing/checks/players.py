@@ -1,4 +1,4 @@
-"""Check players: replies can be parsed, follow from the seed, and do not depend on the batch."""
+"""Check players: replies can be parsed, are determined by the seed, and do not depend on the batch."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def batching_changes_nothing(part: PluginPart, seed: int = 0, effort: Effort = N
 def _check_same_replies(
     part: PluginPart, seed: int, effort: Effort, at_once: tuple[int, int], *, what: str, fix: str
 ) -> None:
-    """Raise `CheckFailed` unless new players give the same replies with both numbers of simultaneous matches."""
+    """Raise `CheckFailed` unless new players give the same replies for both numbers of simultaneous matches."""
     for game in find_playable_games(part):
         first, second = (
             [

@@ -34,7 +34,7 @@ _NOTHING = re.compile(r"\bNone\b|\bnan\b")
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]|<\|[a-z_]+\|>")
 
 Facts = Callable[[Game, int], Iterable[str]]
-"""Returns texts required in a seat's full rules or first prompt, made from the game's own numbers."""
+"""A function that returns texts required in a seat's full rules or first prompt, made from the game's numbers."""
 
 
 def rules_are_well_formed(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:

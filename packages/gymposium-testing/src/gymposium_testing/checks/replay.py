@@ -1,4 +1,4 @@
-"""Check records: any prefix of a match loads from its events, and invalid events do not."""
+"""Check records: any prefix of a match's events loads, and invalid events do not."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def invalid_records_are_rejected(game: Game, seed: int = 0, effort: Effort = NOR
 
 
 def _falsify(match: Match) -> Iterator[tuple[str, list[Event]]]:
-    """Yield invalid versions of a match's events, each with its fault."""
+    """Yield invalid versions of a match's events, each with its error."""
     events = list(match.events)
     last = max(number for number, event in enumerate(events) if event.seat != CHANCE)
     seat, move = events[last]

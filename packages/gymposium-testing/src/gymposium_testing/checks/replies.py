@@ -1,4 +1,4 @@
-"""Check hostile replies: illegal, garbage, empty, huge, or with control tokens."""
+"""Check hostile replies: illegal moves, garbage, empty or huge texts, and control tokens."""
 
 from __future__ import annotations
 

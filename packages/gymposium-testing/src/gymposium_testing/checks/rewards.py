@@ -29,7 +29,7 @@ class _UnreadablePlayer(AnyPlayer):
 
 
 def _play_groups(part: PluginPart, seed: int, effort: Effort, *, forfeits: bool) -> Iterator[list[Trajectory]]:
-    """Yield one group of trajectories per game and seat; with `forfeits`, every match ends in a forfeit."""
+    """Yield one group of trajectories per game and seat. With `forfeits`, every match ends in a forfeit."""
     [deal] = derive_seeds(seed, 1)  # a group has one deal
     for game in list_games(part):
         for loser in range(game.seats) if forfeits else (None,):
@@ -64,7 +64,7 @@ def _rate_groups(
 
 
 def _rate_group(part: PluginPart, group: list[Trajectory]) -> tuple[list[Trajectory], list[Reward]]:
-    """Return the group and its rewards from a new reward function."""
+    """Return the group, and its rewards from a new reward function."""
     try:
         return group, CheckedReward(part.name, part.make())(group)
     except BadReward as error:

@@ -60,7 +60,7 @@ def matches_are_independent(game: Game, seed: int = 0, effort: Effort = NORMAL) 
 
 
 class _OtherMatch:
-    """Another match and environment of the same game, to interleave."""
+    """Another match and environment of the same game, played alternately with the checked one."""
 
     def __init__(self, game: Game, rng: random.Random) -> None:
         self.game, self.rng = game, rng
@@ -94,7 +94,7 @@ def _play_in_environment(game: Game, seed: int, beside: _OtherMatch | None) -> l
 def guard_generators(where: str, fix: str) -> Iterator[None]:
     """Raise `CheckFailed` if the block draws from or seeds the global generators of Python or NumPy.
 
-    Both are restored when the block ends."""
+    The generators are restored when the block ends."""
     import numpy as np
 
     def states() -> tuple[object, object]:

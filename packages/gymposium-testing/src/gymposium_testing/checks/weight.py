@@ -47,10 +47,10 @@ def _list_games(plugin: Plugin) -> list[GameSpec]:
 
 
 def _report_imports(file: str | None, names: tuple[str, ...]) -> dict[str, tuple[str | None, bool, list[str]]]:
-    """Play the games one after another in a fresh process.
+    """Play the games one after another in a fresh process, and report on each.
 
-    Returns for each game its error, whether its module was imported early, and the heavy libraries that it was the
-    first to import."""
+    A report has the game's error, whether its module was imported early, and the heavy libraries that it was the first
+    to import."""
     command = python_command("-c", _PROGRAM, json.dumps([file, names, sorted(HEAVY)]))
     done = subprocess.run(command, env=python_environment(), capture_output=True, text=True, check=False)
     if done.returncode:
@@ -60,7 +60,7 @@ def _report_imports(file: str | None, names: tuple[str, ...]) -> dict[str, tuple
 
 
 _report_installed_imports = cache(partial(_report_imports, None))
-"""Reports on installed games, cached since installed code does not change while a process runs."""
+"""Cached reports on installed games. Installed code does not change while a process runs."""
 
 
 def heavy_imports_are_absent(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:

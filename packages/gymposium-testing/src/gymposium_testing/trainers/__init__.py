@@ -1,10 +1,10 @@
-"""The conformance kit for trainers tests any trainer on small games with exact optima and gradients.
+"""The conformance kit for trainers, which tests any trainer on small games with exact optima and gradients.
 
     pytest --pyargs gymposium_testing.trainers --trainer my_adapter:MyTrainer
 
 `MyTrainer`, a class or function without arguments, returns a `Trainer` or a `RowTrainer`. Level (a), `Trainer`, checks
-that it learns up to the known optimum. Level (b), `RowTrainer`, also checks its rows, log-probabilities and steps, and
-names what is wrong.
+that the trainer approaches the known optimum. Level (b), `RowTrainer`, also checks its rows, log-probabilities and
+steps, and says what is wrong.
 
 Install it with  pip install gymposium-testing.
 """

@@ -1,4 +1,4 @@
-"""Compute the evidence for a trainer's checks once: rollouts, steps and exact figures."""
+"""The evidence for a trainer's checks, computed only once: rollouts, steps and exact figures."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from gymposium_testing.trainers.row_faults import ReplayedMatch, RowFault, find_
 from gymposium_testing.trainers.traversal import GameTree, PromptedReply
 
 MATCHES = 64
-"""Number of matches in a rollout whose rows are checked one by one."""
+"""Number of matches in the rollout whose rows are checked one by one."""
 MANY_MATCHES = 512
-"""Number of matches in a rollout whose replies are counted."""
+"""Number of matches in the rollout whose replies are counted."""
 STEPS, STEP_MATCHES = 24, 64
 """Number of steps whose mean is compared with the exact gradient, and the matches per step."""
 MOST_STEPS = 40
 MIN_CHANGE, MIN_LAST_CHANGE = 0.3, 0.02
-"""Minimum change of a log-probability over all steps and over the last, in nats, to tell versions apart."""
+"""Minimum change of a log-probability, in nats, that distinguishes versions: over all steps, and over the last step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class MovedModel:
     """A model after some steps, and a rollout with it."""
 
     states: tuple[Any, ...]
-    """The state after 0, 1, … steps; the last one was rolled out."""
+    """The states after 0, 1, … steps. The rollout is from the last one."""
     rollout: RolledOut
 
 
@@ -54,7 +54,7 @@ class TrainerEvidence:
 
     @cached_property
     def tree(self) -> GameTree:
-        """The game's positions, with the model's prompts and replies."""
+        """The tree of the game's positions, with the model's prompts and replies."""
         return GameTree(self.task, self.model)
 
     @cached_property
@@ -70,14 +70,14 @@ class TrainerEvidence:
 
     @cached_property
     def row_faults(self) -> dict[RowFault, tuple[str, str]]:
-        """What is wrong with the rows of `rollout`."""
+        """Errors in the rows of `rollout`."""
         return find_faults(self.rollout, self.matches, self.model)
 
     @cached_property
     def moved_model(self) -> MovedModel:
         """The model after enough steps to tell its versions apart, and a rollout with it.
 
-        The rewards favor rare moves, so that any trainer changes its weights."""
+        The rewards favor rare moves, so any trainer changes its weights."""
         self.reset()
         states, rolled = [self._start], self.rollout
         rows = self.rollout.rows
@@ -141,7 +141,7 @@ class TrainerEvidence:
     def random_step(self) -> tuple[tuple[TrainedRow, ...], Vector]:
         """The rows of `rollout` with random rewards of ±1 by match and seat, and the direction of a step on them.
 
-        Unlike returns, random rewards of the two seats are independent."""
+        Unlike returns, the random rewards of the two seats are independent."""
         rng = stream(self.seed, "trainers", "rewards")
         seats = {(row.match, row.seat): 0.0 for row in self.rollout.rows}
         rewards = {key: rng.choice((-1.0, 1.0)) for key in seats}
@@ -166,7 +166,7 @@ class TrainerEvidence:
 
     @cached_property
     def directions(self) -> list[Vector]:
-        """The directions of independent steps from the initial state."""
+        """Directions of independent steps from the initial state."""
         found = []
         for number in range(STEPS):
             self.reset()
@@ -182,7 +182,7 @@ def cosine(one: Vector, other: Vector) -> float:
 
 
 def measure_residual(vector: Vector, span: Sequence[Vector]) -> float:
-    """Return the share of a vector outside the span of others, from 0 to 1."""
+    """Return the share of a vector that lies outside the span of others, from 0 to 1."""
     size = float(np.linalg.norm(vector))
     if not size:
         return 0.0
@@ -231,11 +231,11 @@ MIN_SPREAD = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A way to use rewards, with its similarity to a step."""
+    """A way in which a trainer may use rewards, with its similarity to a step."""
 
     kind: ExplanationKind
     cosine: float
-    """Cosine between the step and the nearest direction of this kind; negative for opposite directions."""
+    """Cosine between the step and the nearest direction of this kind. It is negative for opposite directions."""
 
 
 def rank_explanations(
@@ -244,7 +244,7 @@ def rank_explanations(
     """Return how well each way to use rewards explains a step, best first.
 
     `whole` holds the gradient of the log-probability of each row's replies, `without_last` that of all but the last
-    reply. The usual baselines, scales and weights of long rows are tried, with any constant baseline per seat, and the
+    reply. The usual baselines, scales and weights for long rows are tried, with any constant baseline per seat. The
     nearest direction of each kind counts."""
     own = [row.reward for row in rows]
     of_seat = {(row.match, row.seat): row.reward for row in rows}

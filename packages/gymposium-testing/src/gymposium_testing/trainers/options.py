@@ -1,7 +1,7 @@
 """The options of `pytest --pyargs gymposium_testing.trainers`.
 
-This module is an entry point in the group `pytest11`, since pytest reads options before it resolves `--pyargs`. The
-entry point has the module's name, so that `-p` may name it too."""
+This module is an entry point in the group `pytest11`, because pytest reads options before it resolves `--pyargs`. The
+entry point has the module's name, so `-p` may name it too."""
 
 from __future__ import annotations
 

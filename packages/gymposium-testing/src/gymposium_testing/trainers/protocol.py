@@ -1,7 +1,7 @@
 """Protocols for trainer adapters, and the data that they exchange with the kit.
 
 Level (a), `Trainer`, has one method, `train`. Level (b), `RowTrainer`, also exposes rows of tokens and single steps, so
-that checks can name faults.
+checks can say what is wrong.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from gymposium.players.protocol import Ask
 TokenIds = tuple[int, ...]
 Vector = NDArray[np.float64]
 MovePolicy = Callable[[Ask], Sequence[float]]
-"""Returns the probability of each of `ask.legal_moves`. The remainder to 1 is the probability of an illegal reply.
-`ask.observe().text` describes the position."""
+"""A function that returns the probability of each of `ask.legal_moves`.
+
+The rest, up to 1, is the probability of an illegal reply. `ask.observe().text` describes the position."""
 
 Opponent = Literal["random", "self"]
 
@@ -31,7 +32,7 @@ class TrainerTask:
 
     game: Game
     opponent: Opponent
-    """The other seat's player: uniformly random play, or the policy, which then learns from both seats."""
+    """The other seat's player: uniformly random play, or the policy itself, which then learns from both seats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class TrainingBudget:
 
 
 class Trainer(Protocol):
-    """Level (a): a trainer as a whole."""
+    """Level (a): a trainer that returns a trained policy."""
 
     self_play: bool
     """Whether one policy can learn from both seats of a match. If not, the other seat plays at random."""
@@ -73,7 +74,7 @@ class TrainedMatch:
     events: tuple[Event, ...]
     """All events, as in `Match.events`: chance outcomes and both seats' moves."""
     replies: tuple[SampledReply, ...]
-    """The model's replies in order: one for each of its moves, and possibly one that forfeits."""
+    """The model's replies in order: one per move, and possibly one that forfeits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class TrainedRow:
     """Index in `RolledOut.matches`."""
     seat: int
     group: int | None
-    """Rows with equal seat and group share a baseline; None without groups. The kit never splits a group."""
+    """Group of rows that share a baseline with the same seat; None without groups. The kit never splits a group."""
     tokens: TokenIds
     mask: tuple[int, ...]
     """1 for each trained token, else 0."""
@@ -92,29 +93,34 @@ class TrainedRow:
     """The sampler's log-probabilities of the tokens, at the sampling temperature; 0.0 where `mask` is 0."""
     reward: float
     version: int
-    """The policy version that sampled the row: the number of steps taken before."""
+    """The policy version that sampled the row: the number of steps taken before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RolledOut:
-    """Matches and their rows. A seat has one row per match, plus one for each turn whose prompt does not extend the
-    earlier tokens. A seat whose opponent forfeited may have none."""
+    """Matches and their rows.
+
+    A seat has one row per match, plus one for each turn whose prompt does not extend the earlier tokens. If its
+    opponent forfeited, a seat may have no row."""
 
     matches: tuple[TrainedMatch, ...]
     rows: tuple[TrainedRow, ...]
 
 
 class ReadingModel(Protocol):
-    """A model's prompts and spellings of moves, which training does not change."""
+    """A model's prompts and its spellings of moves. Training does not change them."""
 
     def read(self, match: Match, seat: int, before: TokenIds) -> TokenIds:
-        """Return a seat's prompt tokens. `before` holds the prompts and replies of its earlier turns, with which a
-        growing conversation begins."""
+        """Return a seat's prompt tokens.
+
+        `before` holds the prompts and replies of the seat's earlier turns, which come first in a growing
+        conversation."""
         ...
 
     def replies(self, move: str) -> Sequence[TokenIds]:
-        """Return every likely reply that plays this move, each with its end token: one per spelling of the move in
-        tokens, as returned by `find_spellings`."""
+        """Return every likely reply that plays this move, each with its end token.
+
+        There is one reply for each way to spell the move in tokens, as returned by `find_spellings`."""
         ...
 
 
@@ -129,17 +135,19 @@ class TrainingModel(ReadingModel, Protocol):
         """Run one training step on rows whose rewards the kit may have changed, and publish the new weights to the
         sampler.
 
-        Returns the step's direction before an optimizer scales it: minus the flat gradient of the loss, in the order of
-        `gradient`. All zeros if there is nothing to learn."""
+        Returns the step's direction before an optimizer scales it: the negative flat gradient of the loss, in the order
+        of `gradient`. It is all zeros if there is nothing to learn."""
         ...
 
     def log_probs(self, rows: Sequence[TokenIds]) -> Sequence[Sequence[float]]:
-        """Return each token's log-probability given the tokens before it, at the current weights, as computed by the
-        loss. The first in each row is ignored."""
+        """Return each token's log-probability given the tokens before it, as the loss computes it at the current
+        weights.
+
+        The first value in each row is ignored."""
         ...
 
     def gradient(self, prompt: TokenIds, reply: TokenIds) -> Vector:
-        """Return the flat gradient of a reply's log-probability by all weights."""
+        """Return the flat gradient of a reply's log-probability with respect to all weights."""
         ...
 
     def save(self) -> Any:
@@ -157,7 +165,7 @@ class RowTrainer(Protocol):
 
     self_play: bool
     seat_baseline: bool
-    """Whether rewards have a baseline per seat, so that rewards that depend only on the seat teach nothing."""
+    """Whether rewards have a baseline per seat. Then rewards that depend only on the seat teach nothing."""
     kl: bool
     """Whether a step can have a KL term (`kl_weight`) towards the model's initial weights."""
 
@@ -166,7 +174,7 @@ class RowTrainer(Protocol):
         ...
 
     def begin(self, task: TrainerTask, seed: int) -> TrainingModel:
-        """Return a new model at policy version 0, which has only learned to play mostly legal moves."""
+        """Return a new model at policy version 0, trained only to play mostly legal moves."""
         ...
 
 

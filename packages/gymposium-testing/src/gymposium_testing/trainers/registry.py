@@ -42,7 +42,7 @@ class TrainerCheck:
     name: str
     level: Literal["a", "b"]
     run: Callable[[], None]
-    """Raises `NotApplicable`, or `CheckFailed` for a violation or any other error."""
+    """Run the check. Raises `NotApplicable`, or `CheckFailed` for a violation or any other error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class TrainerOutcome:
 
 
 def list_trainer_checks(trainer: Trainer | RowTrainer, seed: int = 0) -> list[TrainerCheck]:
-    """Return a trainer's checks in running order. Checks at level (b) share evidence, which is computed once."""
+    """Return a trainer's checks in running order. Checks at level (b) share evidence, which is computed only once."""
     checks = []
     if isinstance(trainer, RowTrainer):
         begun: list[TrainerEvidence] = []

@@ -1,4 +1,4 @@
-"""Find faults in rows by comparison with the prompts and replies of the replayed match."""
+"""Find errors in rows, by comparing them with the prompts and replies of the replayed match."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ReplayedTurn:
     """The tokens that the model read."""
     reply: TokenIds
     fresh: TokenIds
-    """The part of the prompt that the seat had not read before."""
+    """The part of the prompt that the seat has not read before."""
     begins: bool
     """Whether the turn begins a new row."""
     move: str | None
@@ -99,7 +99,7 @@ def _make_error(played: TrainedMatch, why: str) -> CheckFailed:
 def find_faults(
     rolled: RolledOut, matches: Sequence[ReplayedMatch], model: ReadingModel
 ) -> dict[RowFault, tuple[str, str]]:
-    """Return the first fault of each kind as its description and location."""
+    """Return the first error of each kind, with its description and location."""
     rows: defaultdict[tuple[int, int], list[TrainedRow]] = defaultdict(list)
     for row in rolled.rows:
         rows[row.match, row.seat].append(row)
@@ -122,7 +122,7 @@ def find_faults(
 
 
 def _find_reply_fault(turn: ReplayedTurn, model: ReadingModel) -> tuple[RowFault, str] | None:
-    """Return a reply's fault, or None: it plays another move than it spells, or it is cut off."""
+    """Return an error in a reply, or None. Its move may differ from the one it spells, or it may be cut off."""
     for move in turn.legal:
         for reply in model.replies(move):
             if reply == turn.reply and move != turn.move:
@@ -135,7 +135,7 @@ def _find_reply_fault(turn: ReplayedTurn, model: ReadingModel) -> tuple[RowFault
 def _compare_rows(
     turns: Sequence[ReplayedTurn], given: Sequence[TrainedRow], model: ReadingModel
 ) -> Iterator[tuple[RowFault, str]]:
-    """Yield the faults in one seat's rows of a match."""
+    """Yield the errors in one seat's rows for a match."""
     started = 0
     wanted = []
     for turn in turns:
@@ -196,7 +196,7 @@ def _compare_row(turns: Sequence[ReplayedTurn], row: TrainedRow, model: ReadingM
 def _compare_mask(
     row: TrainedRow, place: int, length: int, turn: ReplayedTurn, name: str, *, last: bool
 ) -> Iterator[tuple[RowFault, str]]:
-    """Yield the faults in the mask of a reply that begins at `place` in its row."""
+    """Yield the errors in the mask of a reply that begins at `place` in its row."""
     mask = row.mask[place : place + length]
     ones = sum(mask)
     if ones == length:
@@ -210,9 +210,9 @@ def _compare_mask(
 
 
 def _find_written_reply(tokens: TokenIds, turn: ReplayedTurn, after: TokenIds, model: ReadingModel) -> TokenIds | None:
-    """Return the prefix of `tokens` that holds a turn's reply, in any spelling or cut off, or None.
+    """Return the prefix of `tokens` that holds a turn's reply, in any spelling and possibly cut off, or None.
 
-    `after` is what the seat read next."""
+    `after` holds the tokens that the seat read next."""
     if tokens[: len(turn.reply)] == turn.reply:
         return turn.reply
     for spelling in model.replies(turn.move) if turn.move is not None else ():

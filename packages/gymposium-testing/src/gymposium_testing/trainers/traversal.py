@@ -19,7 +19,7 @@ from gymposium.match.failures import compute_forfeit_returns
 from gymposium_testing.trainers.protocol import ReadingModel, TokenIds, TrainerTask, TrainingModel
 
 PromptedReply = tuple[TokenIds, TokenIds]
-"""A prompt and a reply."""
+"""A prompt with a reply to it."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class _Node:
 
 
 class GameTree:
-    """The positions that a model can reach, with its prompts and replies, regardless of its weights."""
+    """All positions that a model can reach with any weights, with its prompts and replies."""
 
     def __init__(self, task: TrainerTask, model: ReadingModel) -> None:
         self._graph, self._model = build_graph(task.game), model
@@ -80,7 +80,7 @@ class GameTree:
         return number
 
     def compute_probabilities(self, model: TrainingModel) -> dict[PromptedReply, float]:
-        """Return the probability of each reply that plays a move, at the model's current weights."""
+        """Return the probability, at the model's current weights, of each reply that plays a move."""
         answers = [(prompt, reply) for prompt, replies in self.answers.items() for reply in replies]
         scored = model.log_probs([prompt + reply for prompt, reply in answers])
         return {
@@ -89,7 +89,7 @@ class GameTree:
         }
 
     def compute_reach(self, odds: dict[PromptedReply, float]) -> dict[TokenIds, float]:
-        """Return how often the model reads each prompt in a match, on average."""
+        """Return the mean number of times per match that the model reads each prompt."""
         found: defaultdict[TokenIds, float] = defaultdict(float)
         for nodes in self._trees:
             for node, reach in zip(nodes, _compute_reaches(nodes, odds), strict=True):
@@ -100,7 +100,7 @@ class GameTree:
     def compute_coefficients(self, odds: dict[PromptedReply, float]) -> dict[PromptedReply, float]:
         """Return the factor of each reply's log-probability gradient in the exact policy gradient.
 
-        The objective is a match's mean return, summed over the model's seats. Replies that play no move forfeit."""
+        The objective is a match's mean return, summed over the model's seats. Replies without a move forfeit."""
         found: defaultdict[PromptedReply, float] = defaultdict(float)
         for nodes in self._trees:
             worth = _compute_values(nodes, odds)

@@ -1,4 +1,4 @@
-"""The match chosen in a form: game, opponents, seat, seed, and the policy for opponents' failed replies."""
+"""The match chosen in a form: game, opponents, seat, seed, and the failure policy for opponents."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class MatchChoice:
     seed: int | None
     """The match seed; None to draw it."""
     on_illegal: str
-    """The failure policy, as `FailurePolicy.parse` reads it."""
+    """The failure policy, in the form that `FailurePolicy.parse` reads."""
 
     @classmethod
     def from_form(cls, form: Form) -> MatchChoice:
@@ -68,7 +68,7 @@ class MatchChoice:
         return urlencode(self.fields())
 
     def rotate_seats(self) -> MatchChoice:
-        """Return the same match with all players moved up one seat. The person's seat must not be None."""
+        """Return the same match with every player moved to the next seat. The person's seat must not be None."""
         assert self.seat is not None
         lineup: list[str | None] = [*self.opponents[: self.seat], None, *self.opponents[self.seat :]]
         lineup = [lineup[-1], *lineup[:-1]]

@@ -9,12 +9,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 MAX_BYTES = 1 << 20
-"""Maximum number of bytes in a form; the longest free text of a reply fits."""
+"""Maximum number of bytes in a form. The longest free-text reply fits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The fields of a form as pairs of name and value, in order; names may repeat."""
+    """The fields of a form as ordered pairs of name and value. Names may repeat."""
 
     fields: tuple[tuple[str, str], ...] = ()
 

@@ -27,7 +27,7 @@ class ParameterField:
 
     @property
     def is_minor(self) -> bool:
-        """True for the disguise, a rarely used parameter that the form puts last."""
+        """True for the disguise, a rarely used parameter that the form shows last."""
         return self.parameter.name == DISGUISE.name
 
     @property
@@ -55,15 +55,16 @@ def find_games(text: str) -> list[GameSpec]:
 
 
 def search_text(spec: GameSpec) -> str:
-    """Return the text in which `find_games` searches, in lower case."""
+    """Return the lower-case text that `find_games` searches."""
     hidden = "hidden" if spec.information == "imperfect" else ""
     return f"{spec.name} {spec.title} {spec.summary} {hidden}".lower()
 
 
 def find_spec(name: str) -> GameSpec | None:
-    """Return the spec of a game, given its name with or without parameters; None if it comes from an engine.
+    """Return the spec of a game, given its name with or without parameters, or None if the game comes from an engine.
 
-    No code is loaded, because anyone can send a link to this page. Raises `BadParameter`, and like `Host.game`."""
+    No code is loaded, because anyone can send a link to this page. Raises `BadParameter`, and the errors of
+    `Host.game`."""
     base = parse_name(name)[0]
     if not is_registered(base):
         return None
@@ -71,7 +72,7 @@ def find_spec(name: str) -> GameSpec | None:
 
 
 def make_fields(spec: GameSpec, form: Form) -> list[ParameterField]:
-    """Return the fields of a game's parameters, with values from a form or the defaults."""
+    """Return the fields for a game's parameters, with values from a form or defaults."""
     values = {**parse_name(form.get_text("game"))[1], **form.get_prefixed(PARAMETER_PREFIX)}
     return [
         ParameterField(parameter, values.get(parameter.name) or _format_value(parameter.default))
@@ -95,7 +96,7 @@ def list_opponents() -> list[OpponentSpec]:
 
 
 def suggest_opponents(spec: GameSpec | None) -> dict[str, str]:
-    """Return the suggested opponents for a game, or for any game without a spec: name and description."""
+    """Return the names and descriptions of suggested opponents for a game. Without a spec, they suit any game."""
     kinds = [one for one in list_opponents() if not one.games or (spec is not None and spec.name in one.games)]
     if spec is not None and (spec.unsearchable or spec.free_text):
         kinds = [one for one in kinds if one.name != "mcts"]

@@ -1,7 +1,7 @@
 """The pages for choosing and playing games.
 
-A match page is rendered from its `TableState`, which holds only what the person's seat may see. All changes are POST
-requests with a token from the viewer's own pages. GET requests start nothing and load no code.
+A match page is rendered from its `TableState`, which holds only what the person's seat may see. All changes need POST
+requests with a token from the viewer's own pages. GET requests start no match and load no code.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from gymposium_viewer.playing.table import BrowserTable
 
 LIST, NEW = "play.html", "play/new.html"
 WAIT_SECONDS = 0.8
-"""Seconds that a response waits for the opponents."""
+"""Number of seconds that a response waits for the opponents."""
 POLL_SECONDS, HEARTBEAT_SECONDS = 0.2, 15.0
-"""Seconds between two checks of an awaited match, and between two comments on a silent connection."""
+"""Number of seconds between checks of an awaited match, and between comments on a silent connection."""
 MAX_BUTTONS = 400
-"""Maximum number of moves with a button; others can be typed."""
+"""Maximum number of moves with a button. Further moves can be typed."""
 MAX_NUMBERED = 30
 """Maximum number of legal moves that can be typed by number."""
 
@@ -73,7 +73,7 @@ class PlayPart:
         ]
 
     def export(self, out: Path) -> None:
-        """Write nothing: playing needs the server."""
+        """Write nothing, because playing needs the server."""
 
     # -- what to play
 
@@ -148,7 +148,7 @@ class PlayPart:
         return HTMLResponse(page, 410)
 
     def _render_match(self, table: BrowserTable, problem: str = "", typed: str = "", at: int = 0) -> str:
-        """Render a match page. `at` shows an earlier decision of the person again, counted from 1."""
+        """Render a match page. `at` is the number, from 1, of an earlier decision of the person to show again."""
         state, legal = table.state, table.state.legal
         before = state.past_views[: -1 if state.phase == "yours" else None]
         at = at if at in range(1, len(before) + 1) else 0
@@ -211,7 +211,8 @@ def _drop_opponents(form: Form) -> str:
 
 
 def _can_number(legal: Sequence[str]) -> bool:
-    """Return whether moves can be typed by number: there are at most `MAX_NUMBERED`, and none begins with a digit."""
+    """Return whether moves can be typed by number, because there are at most `MAX_NUMBERED` and none begins with a
+    digit."""
     return len(legal) <= MAX_NUMBERED and not any(move[:1].isdecimal() for move in legal)
 
 
@@ -228,8 +229,9 @@ def _read_answer(form: Form, table: BrowserTable) -> str:
 
 
 async def _wait_for_change(store: MatchStore, key: str) -> AsyncIterator[str]:
-    """Yield one server-sent event, without data, when the match's phase changes or the match is dropped. The match
-    counts as busy meanwhile."""
+    """Yield one server-sent event, without data, when the match's phase changes or the match is dropped.
+
+    While it waits, the match counts as busy."""
     with store.hold(key) as table:
         if isinstance(table, BrowserTable):
             spoken, begun = time.monotonic(), table.state.phase

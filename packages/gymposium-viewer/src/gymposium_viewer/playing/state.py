@@ -1,7 +1,7 @@
 """The state of a match in the browser, from which its page is rendered.
 
-Until the match ends, the state holds only what the person's seat may see. A line is marked as new if the seat's last
-observation lacked it. Moves of other seats are listed only in games without hidden information.
+Until the match ends, the state holds only what the person's seat may see. A line is marked as new if it was missing in
+the seat's last observation. Other seats' moves are listed only in games without hidden information.
 """
 
 from __future__ import annotations
@@ -33,23 +33,25 @@ class SeatView:
 
     text: str
     picture: tuple[str, float] | None
-    """A complete HTML document, for a frame without permissions, and that frame's height relative to its width;
-    None if the game draws none."""
+    """A complete HTML document for a frame without permissions, and the ratio of the frame's height to its width.
+
+    None if the game draws no picture."""
     clicks: dict[str, Any] | None
-    """The places on the picture and the legal moves that name them (`map_clicks`); None if there are none."""
+    """The places on the picture and the legal moves that name them (`map_clicks`); None without such places."""
     legal: Sequence[str] | None
-    """The seat's legal moves; () if the seat is not asked, None if the game takes free text."""
+    """The seat's legal moves; () if it is not the seat's turn, None in free-text games."""
     moves: Sequence[tuple[int, str]]
-    """The moves of other seats, as (seat, move), since the seat's last decision; () if anything is hidden."""
+    """Other seats' moves since the seat's last decision, as (seat, move); () in games with hidden information."""
     lines: Sequence[tuple[str, bool]]
-    """The lines of the text, each with True if it is new since the seat's last decision."""
+    """The text's lines, each with True if it is new since the seat's last decision."""
 
 
 def make_seat_view(
     match: Match, seat: int, legal: Sequence[str] | None, before: SeatView | None, since: int
 ) -> SeatView:
-    """Return the current view of a seat. `before` is the view at its last decision, if any, and `since` the number of
-    events up to then."""
+    """Return the current view of a seat.
+
+    `before` is the view at the seat's last decision, if any, and `since` the number of events until then."""
     text = match.observe(seat).text.rstrip("\n")
     picture, clicks = None, None
     if isinstance(match, PictureMatch) and (drawn := match.picture(seat)) is not None:
@@ -83,7 +85,9 @@ class MatchEnd:
 
     @classmethod
     def from_match(cls, played: MatchResult, seat: int, trouble: str) -> MatchEnd:
-        """Return the end of a match for this seat. `trouble` says why it could not be recorded; empty if it was."""
+        """Return the end of a match for this seat.
+
+        `trouble` says why the match could not be recorded; empty if it was recorded."""
         results = [played.result(other) for other in range(len(played.utilities))]
         sentences = _describe_end(played, seat, results)
         if trouble:
@@ -108,24 +112,24 @@ Phase = Literal["getting ready", "thinking", "yours", "over", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """The state of a match in the browser: immutable, and replaced as a whole."""
+    """The state of a match in the browser. It is immutable and replaced as a whole."""
 
     phase: Phase
     turn: int = 0
-    """Number of the person's decisions so far, the current one included. A form names the decision that it answers."""
+    """Number of the person's decisions so far, including the current one. A form names the decision that it answers."""
     view: SeatView | None = None
     """The person's view; None until the match has begun."""
     last_move: str | None = None
     """The person's last move."""
     past_views: tuple[SeatView, ...] = ()
-    """The person's view at each decision so far, the current one included."""
+    """The person's view at each decision so far, including the current one."""
     end: MatchEnd | None = None
     error: str = ""
-    """Why the match cannot be played, if it failed."""
+    """Why the match failed; empty if it did not."""
 
     @property
     def legal(self) -> Sequence[str]:
-        """The person's legal moves; () if the person is not asked or may answer free text."""
+        """The person's legal moves; () if it is not the person's turn, and in free-text games."""
         return () if self.view is None or self.view.legal is None else self.view.legal
 
     @property

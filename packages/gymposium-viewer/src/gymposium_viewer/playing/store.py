@@ -1,4 +1,4 @@
-"""The store of matches played in the viewer: limits their number, and records them."""
+"""The store of matches played in the viewer. It limits their number and records them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ MAX_OPEN = 16
 MAX_STORED = 64
 """Maximum number of matches in the store, including finished ones that can still be opened."""
 IDLE_SECONDS = 3600.0
-"""Seconds without a request before a match is given up."""
+"""Number of seconds without a request after which a match is dropped."""
 MAX_REMEMBERED = 1000
 """Maximum number of dropped matches with a remembered reason."""
 
 DropReason = Literal["left", "idle", "made room", "over"]
-"""Why a match was dropped: its person left, it had no requests for `IDLE_SECONDS`, another match needed its place, or
+"""Why a match was dropped: the person left, it had no requests for `IDLE_SECONDS`, another match needed its place, or
 it ended and its page expired."""
 
 
@@ -65,8 +65,10 @@ class MatchStore:
         self._dropped: dict[str, DroppedMatch] = {}
 
     def begin(self, choice: MatchChoice) -> BrowserTable:
-        """Start a match. If too many are in progress, drop the one with the oldest last request; drop a busy one
-        only if all are busy."""
+        """Start a match.
+
+        If too many are in progress, drop the match whose last request is the oldest. A busy match is dropped only if
+        all are busy."""
         with self._lock:
             self._drop_idle()
             while len(under_way := self._list_open_entries()) >= MAX_OPEN:
@@ -80,7 +82,7 @@ class MatchStore:
 
     @contextmanager
     def hold(self, key: str) -> Iterator[BrowserTable | DroppedMatch | None]:
-        """Provide the match with this id, and keep it busy meanwhile; None if the id is unknown."""
+        """Yield the match with this id, and mark it as busy during the block. Yields None if the id is unknown."""
         with self._lock:
             self._drop_idle()
             entry = self._entries.get(key)

@@ -1,7 +1,7 @@
 """A match between a person in a browser and players.
 
-It is played at a `gymposium.Table` with one outside seat. Each match asks its players in a separate thread; meanwhile,
-requests are answered with the last state, which is replaced as a whole.
+It is played at a `gymposium.Table` with one outside seat. Each match asks its players in a separate thread. In the
+meantime, requests are answered with the last state, which is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gymposium_viewer.playing.choice import MatchChoice
 from gymposium_viewer.playing.state import MatchEnd, SeatView, TableState, make_seat_view
 
 TIME_LIMIT = 300.0
-"""Time limit for an opponent's answer in seconds, long enough for a language model on a slow machine."""
+"""Time limit in seconds for an opponent's answer. It is long enough for a language model on a slow machine."""
 MAX_SPARE = 4
 """Maximum number of players kept for later matches."""
 
@@ -32,7 +32,8 @@ MAX_SPARE = 4
 class PlayerPool:
     """A pool of players for later matches, which saves loading a model again.
 
-    Players need not be thread-safe, and each match runs in a separate thread. So a player is in one match at a time."""
+    Players need not be thread-safe, and each match runs in a separate thread. So a player takes part in one match at a
+    time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,7 +44,7 @@ class PlayerPool:
         return {text: self._take_spare(text) or make_player(text) for text in dict.fromkeys(texts)}
 
     def put(self, players: dict[str, Player]) -> None:
-        """Return players to the pool. If it is full, drop the oldest."""
+        """Return players to the pool. If it is full, drop its oldest players."""
         with self._lock:
             self._spare = [*self._spare, *players.items()][-MAX_SPARE:]
 
@@ -60,7 +61,7 @@ class BrowserTable:
     """A match in the browser, in progress or finished."""
 
     def __init__(self, choice: MatchChoice, pool: PlayerPool, keep: Callable[[MatchResult], str]) -> None:
-        """`keep` records the finished match. It returns an error text, or an empty text on success."""
+        """`keep` records the finished match. It returns an error message, or "" on success."""
         self.id = secrets.token_urlsafe(12)
         self.game = choice.game
         self.seat = secrets.randbelow(self.game.seats) if choice.seat is None else choice.seat
@@ -73,7 +74,7 @@ class BrowserTable:
         self._players: dict[str, Player] = {}
         self._watchdog, self._guard = Watchdog(TIME_LIMIT), Guard()
         self._last_view: tuple[SeatView | None, int] = None, 0
-        """The person's view at the last decision, and the number of events up to it."""
+        """The person's view at the last decision, and the number of events until then."""
         self._lock = threading.Lock()
         self._settled = threading.Event()
         self.is_abandoned = False
@@ -88,7 +89,7 @@ class BrowserTable:
     def play(self, turn: int, text: str) -> str:
         """Play the person's answer to decision number `turn`: a listed move, or free text.
 
-        Returns why an invalid answer is not played, or an empty text. Typing errors are not penalized."""
+        If the answer is invalid, returns why it was not played, otherwise "". Typos are not penalized."""
         with self._lock:
             now, view = self.state, self.state.view
             if now.phase != "yours" or view is None or turn != now.turn:
@@ -109,7 +110,7 @@ class BrowserTable:
         self._settled.wait(seconds)
 
     def leave(self) -> None:
-        """Abandon the match. It is recorded only if it is over."""
+        """Abandon the match. It is recorded only if it has already ended."""
         with self._lock:
             self.is_abandoned = True
             if not self.state.is_waiting:

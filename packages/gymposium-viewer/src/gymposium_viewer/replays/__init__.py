@@ -1,6 +1,6 @@
-"""The viewer part that shows matches: the list of all recorded matches, and each one step by step.
+"""The viewer part that shows recorded matches: a list, and each match step by step.
 
-`export_matches` writes pages of records for other sites. It needs none of the server's libraries.
+`export_matches` writes match pages for other sites. It needs none of the server's libraries.
 """
 
 from gymposium_viewer.replays.match_page import export_matches

@@ -1,4 +1,4 @@
-"""The curve of a reviewed match: the position's value at each decision, and where it fell."""
+"""The curve of a reviewed match, which shows the position's value at each decision and its largest drops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 10, 16
 
 @dataclass(frozen=True, slots=True)
 class CurveLine:
-    """The match's value for one seat."""
+    """The line that shows the match's value for one seat."""
 
     seat: int
     points: str
@@ -26,13 +26,13 @@ class CurveLine:
 
 @dataclass(frozen=True, slots=True)
 class CurveMark:
-    """A costly decision, with its place on the curve."""
+    """A costly decision, with its position on the curve."""
 
     x: float
     y: float
     drop: Drop
     losing: bool
-    """True if it is the decision that lost the match."""
+    """True if this decision lost the match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,15 @@ class ReviewCurve:
     marks: Sequence[CurveMark]
     """The largest drops, and the decision that lost the match, in match order."""
     ticks: Sequence[tuple[float, str]]
-    """The height and text of each axis label."""
+    """The height and text of each label on the value axis."""
     judge: str
     exact: bool
     open: bool
-    """True if the one line belongs to seat 0, and seat 1 has its mirror image."""
+    """True if there is one line, for seat 0. Seat 1's values are its mirror image."""
 
     @classmethod
     def from_review(cls, review: MatchReview, file: ReviewFile, returns: Sequence[float]) -> ReviewCurve:
-        """Draw the review of a match with these returns."""
+        """Draw the curve for a match's review. `returns` are the match's returns."""
         low, high = file.returns
         last = max((one.step for one in review.decisions), default=0) + 1
         seen: dict[int, list[tuple[int, float]]] = {}
@@ -91,8 +91,9 @@ class ReviewCurve:
 
 
 def draw_curve(record: Record, matches: Path, directory: Path) -> ReviewCurve | None:
-    """Return the curve of a recorded match; None if it has no review. `matches` is its file, `directory` the viewed
-    folder. Raises `BadRecord` for an unreadable review."""
+    """Return the curve of a recorded match, or None if it has no review.
+
+    `matches` is the match's file, `directory` the viewed folder. Raises `BadRecord` for an unreadable review."""
     path = get_review_path(matches)
     if not path.exists() or escapes_directory(path, directory if directory.is_dir() else directory.parent):
         return None
@@ -104,5 +105,5 @@ def draw_curve(record: Record, matches: Path, directory: Path) -> ReviewCurve | 
 
 @lru_cache(maxsize=4)
 def _read_reviews(matches: Path, changed: int, size: int) -> ReviewFile | None:
-    """Return a file's reviews, cached by the file's time and size."""
+    """Return a file's reviews, cached by modification time and size."""
     return read_review(matches)

@@ -1,4 +1,4 @@
-"""The index of the matches recorded below a folder, extended as the files grow."""
+"""The index of the matches recorded below a folder. It is extended as the files grow."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from gymposium_viewer.replays.reply_search import search_rows
 from gymposium_viewer.replays.rows import Row, RowReader
 
 _SNIFF = 20
-"""Number of lines without a match before a file is treated as another kind of file."""
+"""Number of lines without a match after which a file counts as another kind of file."""
 
 
 @dataclass(slots=True)
 class _IndexedFile:
-    """A file, as far as it has been read."""
+    """A file and what has been read from it so far."""
 
     lines: GrowingFile
     reader: RowReader
@@ -36,9 +36,9 @@ class _IndexedFile:
     foreign: str | None = None
     """Why the file is not a record file; None if it is one."""
     last: Row | Problem | None = None
-    """The last line if it has no line break yet: it is complete, truncated, or still being written."""
+    """The last line if it has no line break yet. It may be complete, truncated, or still being written."""
     unreadable: Problem | None = None
-    """Why the file cannot be read further; None if it can."""
+    """Why the rest of the file cannot be read; None if it can."""
 
 
 class MatchIndex:
@@ -60,10 +60,10 @@ class MatchIndex:
         self._long: dict[str, int] | None = None
         self._selected: dict[MatchFilter, list[Row]] = {}
         self._unpacked: tuple[Path, BufferedReader] | None = None
-        """The compressed file that was read last, open for its next line."""
+        """The most recently read compressed file, kept open for its next line."""
 
     def refresh(self) -> None:
-        """Read what was added since the last call."""
+        """Read the data added since the last call."""
         with self._lock:
             paths, linked = self._find_paths()
             changed = paths.keys() != self._files.keys() or linked != self._linked
@@ -78,7 +78,9 @@ class MatchIndex:
                 self._collect()
 
     def parse_all(self) -> None:
-        """Parse all matches in full. Invalid records become problems, since rows are read without parsing."""
+        """Parse all matches in full, and add invalid records to the problems.
+
+        Rows alone are read without full parsing."""
         with self._lock:
             for file in self._files.values():
                 items = [self._check_row(row) for row in file.rows]
@@ -95,7 +97,7 @@ class MatchIndex:
         return row
 
     def find_row(self, file: str, line: int) -> Row | None:
-        """Return the match in this line, or None."""
+        """Return the row of the match in this line, or None."""
         known = self._files.get(file)
         if known is None:
             return None
@@ -105,7 +107,7 @@ class MatchIndex:
         return known.rows[at] if at < len(known.rows) and known.rows[at].line == line else None
 
     def read_record(self, row: Row) -> Record:
-        """Return a match's record, read from its file. Raises `BadRecord`."""
+        """Return a match's record, read from its file. Raises `BadRecord` if this fails."""
         return Record.parse(self.read_line(row).decode("utf-8", "replace"))
 
     def read_line(self, row: Row) -> bytes:
@@ -127,7 +129,7 @@ class MatchIndex:
         return self._files[row.file].lines.path
 
     def find_by_id(self, match_id: str) -> Row | None:
-        """Return the first match with this id, or None."""
+        """Return the row of the first match with this id, or None."""
         if self._by_id is None:
             self._by_id = {row.id: row for row in reversed(self.rows)}
         return self._by_id.get(match_id)
@@ -142,7 +144,7 @@ class MatchIndex:
         return [other for other in self._by_deal.get((row.lineup.game, row.seed), []) if other is not row]
 
     def long_threshold(self, game: str) -> int:
-        """Return the number of replies from which a match is among the longest tenth of its game."""
+        """Return the minimum number of replies for a match to be among the longest tenth of its game."""
         if self._long is None:
             lengths = defaultdict(list)
             for row in self.rows:
@@ -159,8 +161,10 @@ class MatchIndex:
         return rows
 
     def search_replies(self, rows: list[Row], text: str, readings: Sequence[str]) -> list[Row]:
-        """Return the rows with a reply that contains a text, in order. Only replies with these readings are searched;
-        all if `readings` is empty. Raises `BadRecord` if a file can no longer be read."""
+        """Return the rows with a reply that contains a text, in order.
+
+        Only replies with these readings are searched, or all replies if `readings` is empty. Raises `BadRecord` if a
+        file can no longer be read."""
         by_file: defaultdict[str, list[Row]] = defaultdict(list)
         for row in rows:
             by_file[row.file].append(row)
@@ -172,7 +176,7 @@ class MatchIndex:
         return [row for row in rows if id(row) in found]
 
     def count_matches(self) -> tuple[Counter[str], Counter[str]]:
-        """Return the number of matches of each game, and of each player."""
+        """Return the number of matches per game and per player."""
         games: Counter[str] = Counter()
         players: Counter[str] = Counter()
         for lineup, number in Counter(row.lineup for row in self.rows).items():
@@ -182,7 +186,7 @@ class MatchIndex:
         return games, players
 
     def _find_paths(self) -> tuple[dict[str, Path], dict[str, str]]:
-        """Return the files to read by name, and the skipped files, each with the reason."""
+        """Return the files to read, by name, and the skipped files, each with the reason."""
         if self._directory.is_file():
             return {self._directory.name: self._directory}, {}
         found = (path for ending in ("*.jsonl", "*.jsonl.gz") for path in self._directory.rglob(ending))

@@ -26,10 +26,10 @@ ENDINGS = {
     **{kind.replace(" ", "-"): kind for kind in FAILURES},
     "broke-off": "broke off",
 }
-"""Endings of a match, with their labels. With a player, they describe that player, except `broke-off`."""
+"""Endings of a match, with their labels. If a player is selected, all except `broke-off` refer to that player."""
 
 FAILED_REPLIES = {"failed": "any failed reply", "illegal": "illegal", "unparsable": "unparsable", "cut-off": "cut off"}
-"""Kinds of failed replies, in words."""
+"""Kinds of failed replies, with their labels."""
 
 ORDERS: dict[str, tuple[str, Callable[[Row], Any] | None]] = {
     "recorded": ("as recorded", None),
@@ -39,7 +39,7 @@ ORDERS: dict[str, tuple[str, Callable[[Row], Any] | None]] = {
     "failures": ("most failed replies first", lambda row: -row.failures),
     "newest": ("newest files first", lambda row: (-row.changed, row.file, -row.line)),
 }
-"""Orders of the list, each in words and with its sort key; None for file order."""
+"""Orders of the list, each with its label and its sort key. The key is None for file order."""
 
 _RESULTS = {"win": "won", "loss": "lost", "draw": "drawn"}
 
@@ -53,11 +53,11 @@ class MatchFilter:
     ended: str = ""
     failed: str = ""
     long: str = ""
-    """`yes` for the longest tenth of each game's matches only."""
+    """`yes` to select only the longest tenth of each game's matches."""
     text: str = ""
-    """A part of the match id."""
+    """Text that the match id must contain."""
     said: str = ""
-    """A part of a reply; if `failed` is given, of a reply of that kind."""
+    """Text that a reply must contain; with `failed`, a failed reply of that kind."""
     sort: str = "recorded"
 
     @classmethod
@@ -84,7 +84,7 @@ class MatchFilter:
 
     @property
     def readings(self) -> Sequence[str]:
-        """The readings of the replies that `said` is searched in; empty for all replies."""
+        """Readings of the replies to search for `said`; empty for all replies."""
         kinds = [kind for kind in FAILED_REPLIES.values() if kind in KINDS]
         return kinds if self.failed == "failed" else [FAILED_REPLIES[self.failed]] if self.failed else []
 

@@ -1,4 +1,4 @@
-"""The page of one match, made from its record: for the viewer, its export, and other sites that show matches."""
+"""The page of one match, rendered from its record, for the viewer, its export, and other sites that show matches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STANDALONE: dict[str, Any] = {
     "curve": None,
     "unreadable": "",
 }
-"""The template's values about other matches, for a standalone page."""
+"""Template values about other matches, as used on a standalone page."""
 
 
 def render_match(story: Story, path: str, *, tabs: Sequence[Tab] = (), live: bool = False, **around: Any) -> str:
@@ -46,14 +46,12 @@ def export_matches(
     labels: Mapping[str, str] | None = None,
     around: Callable[[Record], Mapping[str, Any]] = lambda record: {},
 ) -> dict[str, str]:
-    """Write a page for each record below `out`, and the pages' styles and scripts to `out/static`.
+    """Write a page for each record below `out`, and the pages' stylesheets and scripts to `out/static`.
 
-    `home` is the page that the pages link back to, relative to `out`. `labels` are the players' display names.
-    `around` returns a page's links: the path of the `list` with the match, of the pages `before` and `after` it, its
-    `place` among them in words, and the paths of its `players`' pages.
-
-    Returns the path of each page relative to `out`, by match id (`make_path`). Raises `BadRecord` if two different
-    records have the same id."""
+    `home` is the page that the pages link back to, relative to `out`. `labels` are the players' display names. `around`
+    returns a page's links: the paths of the `list` with the match, of the pages `before` and `after` it, and of its
+    `players`' pages, and the match's `place` in the list in words. Returns the path of each page relative to `out`, by
+    match id (`make_path`). Raises `BadRecord` if two different records have the same id."""
     copy_static(out)
     digests: dict[str, bytes] = {}
     for record in records:
@@ -69,6 +67,6 @@ def export_matches(
 
 
 def make_path(match_id: str) -> str:
-    """Return the path of a match's page in `export_matches`: unique, and valid on every file system."""
+    """Return the path of a match's page in `export_matches`. It is unique and valid on every file system."""
     digest = blake2b(match_id.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
     return f"matches/{re.sub(r'[^A-Za-z0-9._=-]+', '-', match_id).strip('.-')[:80]}-{digest}.html"

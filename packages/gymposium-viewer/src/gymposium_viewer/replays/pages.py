@@ -27,7 +27,7 @@ PAGE_SIZE = 100
 """Number of matches per page of the list."""
 
 MAX_FILE_SIZE = 1_000_000
-"""Number of characters, before compression, after which an export file is complete."""
+"""Number of characters, before compression, after which a new export file is started."""
 
 
 class ReplaysPart:
@@ -69,7 +69,7 @@ class ReplaysPart:
         ]
 
     def export(self, out: Path) -> None:
-        """Write the list, a page that shows any match, and the data of both."""
+        """Write the list, one page that can show any match, and their data."""
         self._index.refresh()
         self._index.parse_all()
         rows = [row for row in self._index.rows if self._viewer.is_exported(row.file, row.id)]
@@ -151,7 +151,9 @@ class ReplaysPart:
         return HTMLResponse(self._render_match(rows, at, match_filter.query()))
 
     def _render_match(self, rows: list[Row], at: int, query: str) -> str:
-        """Render the page of the match `rows[at]`. `query` is the filter that selected the rows; empty for all rows."""
+        """Render the page of the match `rows[at]`.
+
+        `query` is the query string of the filter that selected the rows; empty for all rows."""
         row, live = rows[at], self._viewer.live
         before, after = (
             self._link_to_row(rows[place]) + query if 0 <= place < len(rows) else None for place in (at - 1, at + 1)
@@ -204,7 +206,7 @@ class ReplaysPart:
         return None if row is None else self._find_path(row)
 
     def _find_path(self, row: Row) -> str | None:
-        """Return the path of a match's page; None if an export leaves out the match."""
+        """Return the path of a match's page; None if the export omits the match."""
         return self._link_to_row(row) if self._viewer.live or id(row) in self._numbers else None
 
     def _link_to_row(self, row: Row) -> str:

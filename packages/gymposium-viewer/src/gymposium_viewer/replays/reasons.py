@@ -1,4 +1,4 @@
-"""Explanations of why a reply was not accepted, for the reader of a page."""
+"""Explanations, for people, of why a reply was not accepted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gymposium.tasks.tools import list_tools
 
 
 def extract_move(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str:
-    """Return the move in a reply, legal or not, or the text in place of a move; empty if there is neither."""
+    """Return the move in a reply, legal or not, or the text given instead of a move; empty if there is neither."""
     if turn.action is not None:
         return f"action {turn.action}" if turn.reading != "move" else ""
     if len(turn.text) > MAX_REPLY:
@@ -29,7 +29,7 @@ def is_free_text(legal: Sequence[str] | None, game: Game) -> bool:
 
 
 def _extract_submission(turn: Turn, how: Reader, *, is_free_text: bool) -> str | None:
-    """Return the text in place of the move, in a reply without a move."""
+    """Return the text that a reply without a move gives instead of a move."""
     repaired = how.repair(turn.text, is_free_text=is_free_text) if isinstance(how, LenientReader) else None
     if repaired is not None:
         return repaired.move

@@ -1,7 +1,7 @@
-"""Search the replies of recorded matches.
+"""Text search in the replies of recorded matches.
 
 Record lines are searched as bytes, many at a time, and only hits are examined closely. A hit must not begin within an
-escape: the n of a new line (`\\n`) is not a letter.
+escape: the n of a line break (`\\n`) is not a letter.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _BLOCK = 1 << 22
 
 _READING, _TEXT = b'"reading":"', b'","text":"'
 _LONGEST = len(_READING) + max(map(len, KINDS))
-"""Length of the part of a reply before its text."""
+"""Maximum length of the part of a recorded reply before its text."""
 _WHOLE = re.compile(rb'(?:[^"\\]++|\\u[0-9a-f]{4}|\\[^u])*+')
-"""Whole characters and escapes of a text, without its end."""
+"""Pattern for the complete characters and escapes of a text that is not terminated."""
 
 
 def search_rows(rows: Sequence[Row], path: Path, text: str, readings: Sequence[str]) -> Iterator[Row]:
-    """Yield the rows of one file with a reply that contains a text. ASCII letters match in upper and lower case.
+    """Yield the rows of one file with a reply that contains a text. The case of ASCII letters is ignored.
 
-    Only replies with one of `readings` are searched; all if empty. Raises `BadRecord` if the file can no longer be
-    read."""
+    Only replies with one of `readings` are searched, or all if it is empty. Raises `BadRecord` if the file can no
+    longer be read."""
     spellings = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
     needles = [spelling.encode("utf-8", "surrogatepass").lower() for spelling in spellings]
     wanted = [reading.encode() for reading in readings]
@@ -100,7 +100,7 @@ def _search_line(line: bytes, needle: bytes, wanted: Sequence[bytes]) -> bool:
 
 
 def _contains(line: bytes, needle: bytes, begin: int, end: int) -> bool:
-    """Return whether a text contains another that does not begin within an escape."""
+    """Return whether a text contains another text, not counting hits that begin within an escape."""
     at = line.find(needle, begin, end)
     while at >= 0:
         begin = _find_whole_end(line, begin, at)
@@ -111,14 +111,14 @@ def _contains(line: bytes, needle: bytes, begin: int, end: int) -> bool:
 
 
 def _find_whole_end(line: bytes, begin: int, end: int) -> int:
-    """Return where the whole characters and escapes from `begin` end."""
+    """Return where the complete characters and escapes from `begin` on end."""
     found = _WHOLE.match(line, begin, end)
     assert found is not None, "it may be empty"
     return found.end()
 
 
 def _search_parsed(line: bytes, needle: bytes, wanted: Sequence[bytes]) -> bool:
-    """Search a line that is not in the writer's spelling, by parsing it."""
+    """Search a line by parsing it, because it does not have the record writer's format."""
     text = json.loads(b'"%b"' % needle)
     turns = Record.parse(line.decode("utf-8", "replace")).turns
     return any(text in turn["text"] and (not wanted or turn["reading"].encode() in wanted) for turn in turns)

@@ -1,7 +1,7 @@
 """Rows of the list of matches, read from record lines without parsing them in full.
 
-A line written by `gymposium.records` is cut at its keys, and lines with an equal part share the parsed part. This is
-safe because JSON escapes quotation marks in text, so no reply looks like a key. Other lines are parsed in full.
+A line written by `gymposium.records` is split at its keys, and equal parts of lines are parsed only once. This is safe
+because JSON escapes quotation marks in text, so no reply looks like a key. Other lines are parsed in full.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FAILED = (b'"reading":"illegal"', b'"reading":"unparsable"', b'"reading":"cut o
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLineup:
-    """A match's game and players; one object for all rows of a file that share them."""
+    """A match's game and players. Rows of a file with the same values share one object."""
 
     game: str
     players: tuple[str, ...]
@@ -35,7 +35,7 @@ class RowLineup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowResult:
-    """A match's result; one object for all rows of a file that share it."""
+    """A match's result. Rows of a file with the same result share one object."""
 
     returns: tuple[float, ...]
     results: tuple[str, ...]
@@ -44,7 +44,7 @@ class RowResult:
 
 @dataclass(slots=True)
 class Row:
-    """A match as the list shows it, and the place of its line."""
+    """A match as shown in the list, and the position of its line."""
 
     file: str
     """Path of the file below the viewed folder."""
@@ -63,7 +63,7 @@ class Row:
     unparsable: int = 0
     cut_off: int = 0
     tokens: int = 0
-    """Number of tokens written in all replies, if players report them."""
+    """Total number of tokens generated for replies, if players report them."""
     changed: float = 0.0
     """Time of the file's last change, in seconds, when the line was read."""
 
@@ -85,7 +85,7 @@ class Row:
 
 @dataclass(slots=True)
 class RowReader:
-    """Reads the rows of one file."""
+    """A reader for the rows of one file."""
 
     file: str
     changed: float = 0.0
@@ -100,7 +100,8 @@ class RowReader:
         return row
 
     def _read_by_keys(self, line: bytes, number: int, offset: int) -> Row | None:
-        """Return the row of a line by cutting it at its keys; None if the line is not in the writer's spelling."""
+        """Return the row of a line by splitting it at its keys, or None if it does not have the record writer's
+        format."""
         game = line.find(b'","game":"')
         seed = line.find(b'],"seed":', game)
         after = line.find(b',"player_seed":', seed)

@@ -1,4 +1,4 @@
-"""The story of a recorded match, from which its page is rendered: each seat's views, prompts, replies and moves."""
+"""The data for a recorded match's page: each seat's views, prompts, replies and moves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from gymposium_viewer.replays.tasks import CallView, TaskView
 
 @dataclass(slots=True)
 class PromptText:
-    """A prompt's text, split around its rules, which are the same in all prompts of a seat."""
+    """A prompt's text, split around its rules, which are the same in all of a seat's prompts."""
 
     before: str
     """Why the last reply was not accepted; empty unless this is a retry."""
@@ -50,13 +50,13 @@ class ReplyAttempt:
     why: str = ""
     """Why the reply was not accepted."""
     offered: str = ""
-    """The move in the reply, or the text in place of a move."""
+    """The move in the reply, or the text given instead of a move."""
     action: int | None = None
     repaired: Sequence[str] = ()
     """What a lenient reader repaired in the reply."""
     prompt: PromptText | None = None
     sent: bool = False
-    """True if the player reported usage, so it must have read the prompt."""
+    """True if the player reported usage, which proves that it read the prompt."""
     prompt_tokens: int | None = None
     reply_tokens: int | None = None
     seconds: float | None = None
@@ -92,13 +92,13 @@ class Act:
     attempts: list[ReplyAttempt] = field(default_factory=list)
     """The seat's replies in order."""
     drawn: bool = False
-    """True if the move was drawn at random because no reply was a move."""
+    """True if the move was drawn at random because no reply contained a move."""
     opening: bool = False
     """True if the move belongs to the match's random opening."""
     no_reply: str = ""
     """Why the seat gave no reply, as a predicate: `did not answer in time`."""
     calls: list[CallView] = field(default_factory=list)
-    """The tool calls that form the move, in a match in a world."""
+    """The tool calls that form the move; empty in games without tools."""
 
     @property
     def failed(self) -> ReplyAttempt | None:
@@ -108,7 +108,7 @@ class Act:
 
 @dataclass(slots=True)
 class SeatPicture:
-    """The position as one seat sees it."""
+    """One seat's view of the position."""
 
     seat: int
     text: str
@@ -118,7 +118,7 @@ class SeatPicture:
 
 @dataclass(slots=True)
 class StoryStep:
-    """One decision of a match, or its end."""
+    """One decision in a match, or its end."""
 
     number: int
     chance: list[str]
@@ -136,7 +136,7 @@ class Seat:
     number: int
     player: str
     label: str = ""
-    """The player's display name on a board; empty if it is the player as written."""
+    """The player's display name on a board; empty to show the player as written."""
     result: str = ""
     value: float | None = None
     """The seat's return; None if the match broke off."""
@@ -145,7 +145,7 @@ class Seat:
     replies: int = 0
     """Number of replies."""
     failures: dict[str, int] = field(default_factory=dict)
-    """Number of replies by reading, moves excluded."""
+    """Number of failed replies by reading."""
     prompt_tokens: int | None = None
     reply_tokens: int | None = None
     seconds: float | None = None
@@ -154,11 +154,11 @@ class Seat:
     context: str = ""
     """The context setting in the player's name: `full`, `last-4`; empty for the default."""
     rules: str = ""
-    """The rules as worded in the seat's prompts."""
+    """The rules text in the seat's prompts."""
     prompt_count: int = 0
-    """Number of this seat's reproduced prompts."""
+    """Number of the seat's prompts that the replay reproduced."""
     prompt_difference: str = ""
-    """Why the seat's prompts may differ from those that were sent; empty if they do not."""
+    """Why the seat's prompts may differ from those that were sent; empty if they are the same."""
 
     @property
     def name(self) -> str:
@@ -174,24 +174,25 @@ class Story:
     seats: list[Seat]
     steps: list[StoryStep]
     pictures: list[tuple[str, float]]
-    """The game's different pictures: their HTML, to be shown only in a frame without permissions, and that frame's
-    height relative to its width."""
+    """The match's distinct pictures.
+
+    Each has its HTML, to be shown only in a frame without permissions, and the ratio of height to width."""
     verdict: list[str]
-    """The ending in sentences."""
+    """A description of the ending in sentences."""
     decisive: int
     """Number of the step that decided the match."""
     loser: int
-    """The seat whose view of the end is shown: the one that forfeits, else the first that lost, else seat 0."""
+    """The seat whose view of the end is shown: the forfeiting seat, else the first seat that lost, else seat 0."""
     is_unfinished: bool
     """True if the match was not played to the end of the game."""
     trouble: str = ""
     """Why the replay failed; empty if it reached the end."""
     difference: str = ""
-    """The first part of the record that does not follow from its replies and seeds, if any."""
+    """The first difference between the record and its replay, if any."""
     is_unchecked: bool = False
-    """True if the replay used the recorded tool results, because tools cannot be called again."""
+    """True if the replay used recorded tool results, because the tools cannot be called again."""
     task: TaskView | None = None
-    """The task, if the match is in a world."""
+    """The task, if the game is a world; otherwise None."""
 
 
 def build_story(record: Record, labels: Mapping[str, str] | None = None) -> Story:
@@ -343,7 +344,7 @@ def _add_notation(steps: Sequence[StoryStep], written: Sequence[str]) -> None:
 
 
 def _list_unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
-    """Return the recorded replies after `steps`, one step each, for a match that could not be replayed further."""
+    """Return the recorded replies after `steps`, one step for each, if the match could not be replayed further."""
     shown = Counter(act.seat for step in steps for act in step.acts for _ in act.attempts)
     unplayed: list[StoryStep] = []
     for turn in record.turns:
@@ -366,7 +367,7 @@ def _list_unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep
 
 
 def _split_unplayed(record: Record, turn: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the thoughts and the answer in a recorded reply to an unknown position."""
+    """Return the thoughts and the answer in a recorded reply whose position is unknown."""
     try:
         how = get_reader(record.prompts[turn["seat"]]["reader"])
     except (IndexError, UnknownName):
@@ -375,7 +376,7 @@ def _split_unplayed(record: Record, turn: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _make_task(record: Record, steps: Sequence[StoryStep]) -> TaskView | None:
-    """Return the task of a match in a world, and add its calls to the steps; None for any other match."""
+    """Return the task of a match in a world, and add its calls to the steps. Returns None for other games."""
     try:
         told = Transcript.from_events(record.events)
     except BadRecord:

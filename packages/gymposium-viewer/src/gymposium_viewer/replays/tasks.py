@@ -1,6 +1,7 @@
-"""Views of worlds' tasks: tool calls with their results, and where results contain values of the hidden answer.
+"""Display data for tasks in worlds: tool calls with their results, and results that contain values from the hidden
+answer.
 
-They are derived from the match's events, without its game.
+It is derived from the match's events, without loading the game.
 """
 
 from __future__ import annotations
@@ -18,30 +19,30 @@ from gymposium.util.strict_json import strict_json
 from gymposium_viewer.pages import shorten
 
 SHORT = 1000
-"""Maximum number of characters of a result that is shown unfolded."""
+"""Maximum number of characters in a result that is shown unfolded."""
 _LONGEST = 21_000
-"""Number of characters shown of a result; a result cut by the core is shown whole."""
+"""Maximum number of characters shown from a result. A result that the core has shortened is shown completely."""
 _LONGEST_ARGUMENT = 4000
-"""Number of characters shown of an argument."""
+"""Maximum number of characters shown from an argument."""
 _MOST_VALUES, _SHORTEST_VALUE, _LONGEST_VALUE, _LONGEST_PATH = 100, 2, 200, 120
-"""Number of task values searched for in results, their lengths, and those of their paths."""
+"""Limits on the task values searched for in results: their number, minimum and maximum length, and path length."""
 _MOST_SEARCHED = 2_000_000
-"""Number of characters of results that are searched."""
+"""Maximum number of characters of results to search."""
 
 
 @dataclass(slots=True)
 class CallView:
-    """A tool call with its result, as a page shows them."""
+    """A tool call with its result, as shown on a page."""
 
     name: str
     arguments: list[tuple[str, str]]
-    """Names and values. Text is quoted only if it would parse as another JSON value."""
+    """Argument names and values. Text is quoted only if it would otherwise parse as another JSON value."""
     result: str
     size: int
-    """Number of characters of the whole result."""
+    """Number of characters in the complete result."""
     error: bool
     value: str
-    """JSON of the result; empty if it has none."""
+    """The result's JSON value as text; empty if it has none."""
 
     @classmethod
     def from_call(cls, call: Call, result: Result) -> CallView:
@@ -68,7 +69,7 @@ class CallView:
 
 @dataclass(slots=True)
 class FoundValue:
-    """A task value that results contain."""
+    """A task value that occurs in results."""
 
     value: str
     path: str
@@ -79,7 +80,7 @@ class FoundValue:
 
 @dataclass(slots=True)
 class TaskView:
-    """A task, as a page shows it."""
+    """A task, as shown on a page."""
 
     opening: str
     json: str
@@ -106,7 +107,7 @@ def _find_values(told: Transcript, steps: Sequence[int]) -> Iterator[FoundValue]
 
 
 def _collect_values(task: Any) -> dict[str, str]:
-    """Return the first texts and numbers of a task, numbers as text, each with its first path."""
+    """Return the first texts and numbers in a task, each as text with its first path."""
     values: dict[str, str] = {}
     waiting = [("", task)]
     while waiting and len(values) < _MOST_VALUES:
@@ -122,7 +123,7 @@ def _collect_values(task: Any) -> dict[str, str]:
 
 
 def _format_value(value: Any) -> str:
-    """Return a value as JSON, but text without quotation marks unless it would parse as another value."""
+    """Return a value as JSON. Text has no quotation marks unless it would parse as another value."""
     if not isinstance(value, str):
         return _dump_json(value)
     try:
@@ -133,7 +134,7 @@ def _format_value(value: Any) -> str:
 
 
 def _format_json(value: Any) -> str:
-    """Return JSON in lines, or in one line if it is too long to show whole."""
+    """Return JSON indented over several lines, or on one line if it is too long to show completely."""
     text = _dump_json(value)
     return shorten(text if len(text) > _LONGEST else _dump_json(value, indent=2), _LONGEST)
 

@@ -1,7 +1,7 @@
 """A run's new metrics as server-sent events, in the format of the HTML standard (html.spec.whatwg.org, 9.2).
 
-An event's id is the byte offset in metrics.jsonl behind it. After losing the connection, a browser sends the last id
-that it received (`Last-Event-ID`), and the events resume there.
+An event's id is the byte offset in metrics.jsonl after its line. After losing the connection, a browser sends the last
+id that it received (`Last-Event-ID`), and the events resume there.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from gymposium_viewer.training.library import OpenRun
 from gymposium_viewer.training.run_view import dump_learning_curves
 
 POLL_SECONDS = 0.4
-"""Seconds between two reads of the files."""
+"""Number of seconds between reads of the files."""
 HEARTBEAT_SECONDS = 15.0
-"""Seconds of silence before a comment is sent, so that a lost connection is noticed."""
+"""Number of silent seconds after which a comment is sent, to detect a lost connection."""
 
 
 def read_resume_offset(request: Request) -> int:
-    """Return the offset at which a browser resumes: after its last event, or else at the end of its page's data."""
+    """Return the offset at which a browser resumes: after its last event, or else after the data in its page."""
     offset = request.headers.get("last-event-id") or request.query_params.get("from", "")
     return max(0, parse_number(offset))
 
 
 async def stream_messages(poll: Callable[[], tuple[list[str], bool]]) -> AsyncIterator[str]:
-    """Yield server-sent events until the last one. `poll` returns the new messages, and whether they are the last."""
+    """Yield server-sent events until the last one. `poll` returns the new messages, and whether no more will follow."""
     last_sent = time.monotonic()
     while True:
         messages, ended = await run_in_threadpool(poll)
@@ -51,10 +51,10 @@ async def stream_messages(poll: Callable[[], tuple[list[str], bool]]) -> AsyncIt
 class RunEvents:
     """A run's events after an offset, until the run is finished.
 
-    - `metrics`: the metrics of a step
+    - `metrics`: a step's metrics
     - `evaluation`: the learning curves, when they change
     - `samples`: the number of kept groups, when it changes
-    - `renewed`: the file was replaced, so earlier data is void
+    - `renewed`: the file was replaced, so earlier data is invalid
     - `finished`: the last event"""
 
     def __init__(self, opened: OpenRun, offset: int) -> None:
@@ -64,7 +64,7 @@ class RunEvents:
         self._evaluated = dump_learning_curves(opened)
 
     def poll(self) -> tuple[list[str], bool]:
-        """Return the new messages, and whether they are the last ones."""
+        """Return the new messages, and whether no more will follow."""
         ended = self._opened.run.finished  # checked before reading, so that the last lines are read
         return [*self._messages(), *([format_message("finished", {})] if ended else [])], ended
 
@@ -88,8 +88,9 @@ class RunEvents:
             yield format_message("samples", groups)
 
     def _read_state(self) -> tuple[int, int, int]:
-        """Return the number of kept groups, the metrics offset and the time of the results: learning curves can only
-        change if one of them does."""
+        """Return the number of kept groups, the metrics offset, and the results' modification time.
+
+        Learning curves can change only if one of these does."""
         opened = self._opened.refresh()
         results = opened.run.path / "results.json"
         return len(opened.samples.places()), opened.curves.offset, results.stat().st_mtime_ns if results.exists() else 0

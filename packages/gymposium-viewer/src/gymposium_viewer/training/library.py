@@ -1,4 +1,4 @@
-"""The training runs below a folder, reread as they grow."""
+"""The training runs below a folder. They are reread as they grow."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _ID = re.compile(rb'\{"id":"([^"\\]*)"')
 
 @dataclass(slots=True)
 class OpenRun:
-    """A run with its growing files, as read so far."""
+    """A run with the data read so far from its growing files."""
 
     run: Run
     curves: Curves
     samples: SamplesIndex
 
     def refresh(self) -> OpenRun:
-        """Read what was added since the last call."""
+        """Read the data added since the last call."""
         self.curves.refresh()
         self.samples.refresh()
         return self
@@ -57,7 +57,7 @@ class RunLibrary:
         return [*self._opened]
 
     def open(self, name: str) -> OpenRun | None:
-        """Return the run with this name, read up to now; None if unknown."""
+        """Return the run with this name, refreshed, or None if it is unknown."""
         opened = self._opened.get(name)
         if opened is None or opened.run.find_outside_link(self.directory) is not None:
             self.scan()
@@ -66,8 +66,9 @@ class RunLibrary:
 
 
 def find_line_numbers(file: Path, ids: Collection[str]) -> dict[str, int]:
-    """Return the line number of each match in a record file, counted from 1; the first one for duplicates. Only lines
-    as gymposium writes them are found."""
+    """Return the line number, counted from 1, of each match in a record file, by match id.
+
+    For duplicates, the first line counts. Only lines in gymposium's own format are found."""
     missing = {name.encode() for name in ids}
     numbers: dict[str, int] = {}
     with suppress(OSError):  # then the page has no links to matches

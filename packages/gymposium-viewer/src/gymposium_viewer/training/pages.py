@@ -1,4 +1,4 @@
-"""The pages of training runs: the list, each run with its curves, and its rollouts."""
+"""The pages for training runs: the list, each run with its curves, and its rollouts."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class TrainingPart:
         )
 
     def _render_group(self, opened: OpenRun, step: int, number: int, matches: dict[str, str] | None = None) -> str:
-        """Render a group's page. `matches` holds its matches' pages by id; None if the server looks them up."""
+        """Render a group's page. `matches` maps match ids to their pages; None if the server looks them up."""
         name, group = opened.run.name, _read_group(opened, step, number)
         places = opened.samples.places()
         at = places.index((step, number))
@@ -147,7 +147,7 @@ class TrainingPart:
         )
 
     def _find_match_pages(self, opened: OpenRun, groups: Sequence[SampledGroup]) -> dict[str, str]:
-        """Return the pages of the groups' matches in an export, by match id."""
+        """Return the pages that an export has for the groups' matches, by match id."""
         trajectories = (trajectory for group in groups for trajectory in group.trajectories)
         ids = {trajectory.match for trajectory in trajectories if trajectory.match is not None}
         lines, file = find_line_numbers(opened.run.matches, ids), self._make_relative(opened.run.matches)
@@ -155,7 +155,9 @@ class TrainingPart:
         return {match: path for match, path in paths.items() if path is not None}
 
     def _is_exported(self, file: str, match: str) -> bool:
-        """Return whether an export has a page for a match: in a training run, only if its tokens were kept."""
+        """Return whether an export has a page for a match.
+
+        In a training run, only matches with kept tokens have one."""
         kept = self._find_token_pages(file)
         return kept is None or match in kept
 
@@ -187,7 +189,7 @@ class TrainingPart:
         return None
 
     def _open_all(self) -> Iterator[OpenRun]:
-        """Yield all runs, read up to now."""
+        """Yield all runs, refreshed."""
         return filter(None, map(self._library.open, self._library.names()))
 
     def _make_relative(self, path: Path) -> str:

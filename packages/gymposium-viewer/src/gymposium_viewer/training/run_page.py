@@ -1,4 +1,4 @@
-"""The page of a training run: in the viewer, and as a single file, the run's report."""
+"""The page of a training run, for the viewer and as a single file: the run's report."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gymposium_viewer.training.library import OpenRun
 from gymposium_viewer.training.run_view import FINISHED, dump_learning_curves, view_run
 
 WORDS = [(m.pattern, m.section, m.what, m.unit, m.apart) for m in load_metrics()]
-"""The descriptions of metrics for the pages' script."""
+"""Descriptions of metrics, for the pages' script."""
 
 
 def make_run_values(opened: OpenRun) -> dict[str, Any]:
-    """Return the template values that come from the run."""
+    """Return the template values that depend on the run."""
     return {
         "name": opened.run.name,
         "view": view_run(opened),
@@ -41,7 +41,7 @@ def make_curves_data(opened: OpenRun) -> dict[str, Any]:
 
 
 def render_report(directory: Path) -> str:
-    """Render a finished run as one file, without its token-level rollouts and matches."""
+    """Render a finished run as one file, without token-level rollouts and matches."""
     run = Run(Path(realpath(directory)).name, directory)
     opened = OpenRun(run, Curves(run.metrics), SamplesIndex(run.samples)).refresh()
     values = make_run_values(opened)

@@ -46,9 +46,9 @@ class RunSummary:
     """Total number of steps; None if the config cannot be read."""
     state: str
     reward: float | None
-    """Mean reward in the last step, if any."""
+    """Mean reward in the last step; None without steps."""
     newest_points: str
-    """The newest point of each learning curve, in words."""
+    """Description of each learning curve's newest point."""
     last_write: str
     """Time of the last write to the metrics, in UTC; empty if there are none."""
 
@@ -76,11 +76,11 @@ class RunView:
     curves: Sequence[LearningCurve]
     lines: Sequence[ResultRow]
     verdict: str
-    """What reinforcement learning achieved, in a sentence or two; empty if not measured."""
+    """What reinforcement learning achieved, in one or two sentences; empty if it was not measured."""
     spent: dict[str, float]
     """CPU time in seconds, by purpose."""
     replies: dict[int, list[tuple[str, float]]]
-    """First replies of each kept step's first group, with the rewards of their trajectories."""
+    """For each kept step, first replies from its first group, with their trajectories' rewards."""
     config: str
     """The settings as JSON; empty if they cannot be read."""
     versions: dict[str, str]
@@ -150,7 +150,7 @@ def view_run(opened: OpenRun) -> RunView:
 
 
 def _read_results(opened: OpenRun) -> tuple[list[LearningCurve], list[ResultRow], dict[str, float]] | Problem:
-    """Return a run's learning curves, results and CPU time, or the problem of the first unreadable file."""
+    """Return a run's learning curves, results and CPU time, or a problem if a file is unreadable."""
     config, results = opened.run.config(), opened.run.results()
     if isinstance(config, Problem):
         return config
@@ -168,12 +168,12 @@ def _read_results(opened: OpenRun) -> tuple[list[LearningCurve], list[ResultRow]
 
 
 _MALFORMED = (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
-"""Exceptions raised by values of unexpected types."""
+"""Exceptions that values of unexpected types may cause."""
 T = TypeVar("T")
 
 
 def _derive(opened: OpenRun, name: str, derive: Callable[[], T]) -> T | Problem:
-    """Return the result of `derive`, or a problem if the file `name` is malformed."""
+    """Return the result of `derive`, or a problem if this fails because the file `name` is malformed."""
     try:
         return derive()
     except _MALFORMED as error:
@@ -226,11 +226,11 @@ _MAIN_SETTINGS = {
     "reward": "reward",
     "seed": "seed",
 }
-"""The settings among a run's main facts, by title."""
+"""The settings shown among a run's main facts, by title."""
 
 
 def _describe_settings(config: dict[str, Any], results: dict[str, Any] | Problem) -> dict[str, str]:
-    """Return a run's main settings, and what it imitated first, in words."""
+    """Describe a run's main settings, and what it imitated first."""
     facts = {
         name: str(value) for name, path in _MAIN_SETTINGS.items() if (value := _get_setting(config, path)) is not None
     }

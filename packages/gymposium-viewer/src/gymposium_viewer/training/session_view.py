@@ -1,4 +1,4 @@
-"""The data of a session's page: what it is, its rows of tokens, and its turns."""
+"""The data of a session's page: facts about the session, token rows, and turns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymposium.runs.sessions_reader import SessionsReader
 from gymposium_viewer.training.tokens import Token, make_tokens
 
 MAX_TURNS = 300
-"""Maximum number of turns on the page; the last ones are shown."""
+"""Maximum number of turns on the page. If there are more, the last ones are shown."""
 MAX_TOKENS = 20_000
 """Maximum number of tokens shown one by one."""
 MAX_SIBLINGS = 64
@@ -23,7 +23,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 def has_page(name: str) -> bool:
-    """Return whether a session has a page: only if its id is a safe path."""
+    """Return whether a session has a page. Its id must be a safe path."""
     return _ID.fullmatch(name) is not None
 
 
@@ -44,7 +44,7 @@ class ToolView:
     name: str
     description: str
     parameters: str
-    """The JSON schema of its arguments."""
+    """The JSON schema of the tool's arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class TurnView:
 
     number: int
     row: int
-    """The number of its token row, counted from 1."""
+    """The number of the turn's token row, counted from 1."""
     parent: int | None
     beginning: str
     differs: str
     not_enforced: str
-    """The request fields that had no effect on the reply, separated by commas."""
+    """Comma-separated request fields that had no effect on the reply."""
     messages: Sequence[MessageView]
     tools: Sequence[ToolView]
     reply: MessageView
@@ -75,13 +75,13 @@ class TurnView:
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A row of tokens: turns that each extend the turn before."""
+    """A row of tokens, in which each turn extends the turn before."""
 
     number: int
     turns: Sequence[int]
     beginning: str
     branches: int | None
-    """The turn that it branches off from; None if it begins anew."""
+    """The turn from which this row branches off; None if it starts a new conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +102,23 @@ class SessionView:
     state: str
     why: str
     facts: Mapping[str, str]
-    """What else is known about it, in words."""
+    """Further facts about the session, in words."""
     reward: float | None
     parts: Mapping[str, float]
     truncated: bool
     metadata: str
-    """What the client wrote about it, as JSON; empty if nothing."""
+    """The client's metadata as JSON; empty if there is none."""
     group: str
     member: int
     group_size: int
-    """Size of its group."""
+    """Number of sessions in the group."""
     group_state: str
     group_why: str
     siblings: Sequence[Sibling]
     rows: Sequence[TokenRow]
     turns: Sequence[TurnView]
     omitted: int
-    """Number of turns before those."""
+    """Number of earlier turns that are not shown."""
 
 
 def view_session(file: SessionsReader, row: SessionRow) -> SessionView:
@@ -165,8 +165,9 @@ def _make_sibling(row: SessionRow) -> Sibling:
 
 
 def _make_rows(turns: Sequence[TurnRow]) -> list[TokenRow]:
-    """Return a session's token rows, in the order of their first turns. The first turn that extends another continues
-    its row; later ones branch off."""
+    """Return a session's token rows, in the order of their first turns.
+
+    The first turn that extends another turn continues its row. Later ones branch off."""
     rows = sorted(group_turns_into_rows({turn.number: turn.data["parent"] for turn in turns}))
     by_number = {turn.number: turn for turn in turns}
     first = [by_number[row[0]] for row in rows]

@@ -1,4 +1,4 @@
-"""Events that report changed sessions of a run, so that open pages refresh."""
+"""Events that tell open pages to refresh when a run's sessions change."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from gymposium_viewer.training.events import format_message
 
 
 class SessionEvents:
-    """The events of a run's sessions, or of one session if its id is given, until the run is finished: `changed` at
-    first and after each change, then `finished`."""
+    """The events of a run's sessions, or of one session if its id is given.
+
+    They are `changed`, at first and after each change, and finally `finished`, when the run is finished."""
 
     def __init__(self, run: Run, session: str) -> None:
         self._run, self._session = run, session
@@ -20,7 +21,7 @@ class SessionEvents:
         self._state: Any = None
 
     def poll(self) -> tuple[list[str], bool]:
-        """Return the new messages, and whether they are the last ones."""
+        """Return the new messages, and whether no more will follow."""
         ended = self._run.finished  # checked before reading, so that the last change is seen
         messages = [format_message("changed", {})] if self._has_changed() else []
         return [*messages, *([format_message("finished", {})] if ended else [])], ended
@@ -35,7 +36,7 @@ class SessionEvents:
         return before is None or self._state != state
 
     def _read_state(self) -> Any:
-        """Return everything that the session's page depends on."""
+        """Return a value that changes whenever the page's content may change."""
         try:
             with open_sessions(self._run.sessions) as file:
                 row = file.session(self._session)

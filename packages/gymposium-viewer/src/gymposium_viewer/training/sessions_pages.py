@@ -1,4 +1,4 @@
-"""The session pages of a served run: the list, and each session turn by turn."""
+"""The pages for the sessions of a served run: the list, and each session turn by turn."""
 
 from __future__ import annotations
 
@@ -44,8 +44,10 @@ class SessionPages:
         )
 
     def render_session(self, run: Run, session: str, pages: Collection[str] | None = None) -> str:
-        """Render a session's page. `pages` has the ids of the exported sessions; None on a server. Raises
-        `HTTPException` for an unknown id."""
+        """Render a session's page.
+
+        `pages` has the ids of the exported sessions; it is None on a server. Raises `HTTPException` for an unknown
+        id."""
         found = self._read_session(run, session)
         if found is None:
             raise HTTPException(404, f"The run {run.name} has no session {session}.")
@@ -74,7 +76,7 @@ class SessionPages:
         return StreamingResponse(stream_messages(SessionEvents(run, session).poll), media_type="text/event-stream")
 
     def export(self, run: Run, out: Path) -> None:
-        """Write the pages of a run's sessions below `out`: the list, and the newest sessions on it."""
+        """Write the pages of a run's sessions below `out`: the list, and the newest sessions."""
         if not run.sessions.exists():
             return
         write_page(out, sessions_path(run.name), self.render_list(run, {}))
@@ -103,12 +105,12 @@ class SessionPages:
             return Problem(run.sessions.name, str(error))
 
     def _events_path(self, run: Run) -> str | None:
-        """Return the path of the event stream; None if the page cannot change."""
+        """Return the path of the event stream, or None if the page cannot change."""
         return f"{quote_path(f'runs/{run.name}')}/sessions.events" if self._viewer.live and not run.finished else None
 
 
 def sessions_path(name: str) -> str:
-    """Return the path of the page of a run's sessions."""
+    """Return the path of the page with a run's sessions."""
     return f"runs/{name}/sessions.html"
 
 

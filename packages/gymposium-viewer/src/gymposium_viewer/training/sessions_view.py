@@ -1,4 +1,4 @@
-"""The data of the page of a run's sessions: the queue, the clients, and the list of sessions."""
+"""The data of the page with a run's sessions: the queue, the clients, and the list of sessions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymposium_viewer.training.session_view import format_time
 MAX_SESSIONS = 200
 """Maximum number of sessions on the page."""
 MAX_GROUPS = 30
-"""Maximum number of the queue's groups on the page."""
+"""Maximum number of queued groups on the page."""
 MAX_JOBS = 12
 """Maximum number of jobs on the page."""
 MAX_CLIENTS = 20
@@ -37,7 +37,7 @@ STATES: dict[str, tuple[str, ...]] = {
     "groups": get_args(GroupState),
     "jobs": get_args(JobState),
 }
-"""The states of each kind of thing, in order."""
+"""The states of sessions, groups and jobs, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class SessionLine:
     id: str
     group: str
     query: str
-    """The query string of the filter that selects its group."""
+    """The query string of the filter that selects the session's group."""
     member: int
     state: str
     why: str
@@ -117,12 +117,12 @@ class JobLine:
 
 @dataclass(frozen=True, slots=True)
 class SessionsView:
-    """The data of the page of a run's sessions."""
+    """The data of the page with a run's sessions."""
 
     counts: Mapping[str, Mapping[str, int]]
     """The number of sessions, groups and jobs in each state, in state order."""
     ways: Mapping[str, int]
-    """How often prompts began in each way."""
+    """How often prompts began in each of the ways in `BEGINNINGS`."""
     clients: Sequence[ClientLine]
     queue: Sequence[WaitingGroup]
     jobs: Sequence[JobLine]
@@ -131,12 +131,12 @@ class SessionsView:
     """Number of sessions that pass the filter."""
 
     def total(self, kind: str) -> int:
-        """Return the number of sessions, groups or jobs in any state."""
+        """Return the total number of sessions, groups or jobs, over all states."""
         return sum(self.counts[kind].values())
 
 
 def view_sessions(file: SessionsReader, beginnings: BeginningCounts, wanted: SessionFilter) -> SessionsView:
-    """Return the data of the page of a run's sessions."""
+    """Return the data of the page with a run's sessions."""
     counts, ways, groups = file.counts(), beginnings.refresh(file), file.count_groups_per_job()
     listed, found = file.list_newest(state=wanted.state, group=wanted.group, client=wanted.client, most=MAX_SESSIONS)
     return SessionsView(

@@ -1,4 +1,4 @@
-"""A plot of rewards: a column of dots per group, with larger dots for more trajectories."""
+"""A plot of rewards, with a column of dots per group. A dot is larger for more trajectories."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from gymposium.runs.samples import SampledGroup
 
 BINS = 48
-"""Number of bins from the lowest to the highest reward; a group's rewards in one bin form one dot."""
+"""Number of bins from the lowest to the highest reward. A group's rewards in one bin form one dot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Dot:
     height: float
     """The reward, from 0 (the lowest of all groups) to 1 (the highest)."""
     size: float
-    """Square root of the trajectories' share of the group."""
+    """Square root of the share of the group's trajectories in this dot."""
     words: str
 
 

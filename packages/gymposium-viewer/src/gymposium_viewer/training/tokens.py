@@ -1,4 +1,4 @@
-"""Token streams for a page: prompts as text, sampled parts token by token."""
+"""Token streams for display: prompts as text, sampled parts token by token."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from dataclasses import dataclass
 from gymposium.runs.samples import SampledRow, SampledTrajectory, SampledTurn
 
 _LIKELY = (0.99, 0.9, 0.7, 0.5, 0.3, 0.1)
-"""Probabilities below which a sampled token is colored more strongly, one level for each."""
+"""Thresholds on the probability of a sampled token. Below each one, its color is one level stronger."""
 _APART = (0.001, 0.01, 0.05, 0.2)
-"""Differences between two log-probabilities of a token, in nats, one level for each."""
+"""Thresholds on the difference between two log-probabilities of a token, in nats. Each one adds a color level."""
 _DESERVED = (0.05, 0.5, 1.0, 2.0)
-"""Absolute advantages, one level for each."""
+"""Thresholds on the absolute advantage. Each one adds a color level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One sampled token, with the levels of its colors; 0 is no color."""
+    """One sampled token, with its color levels; level 0 is no color."""
 
     piece: str
     surprise: int
-    """Level of the token's improbability."""
+    """Color level for an improbable token."""
     apart: int
-    """Level of the difference between engine and learner; 0 without the learner's log-probability."""
+    """Color level for the difference between engine and learner; 0 without the learner's log-probability."""
     away: int
-    """Level of the difference from the reference; 0 without one."""
+    """Color level for the difference from the reference policy; 0 without one."""
     words: str
-    """All figures for the token, in words."""
+    """Description of all figures for the token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a stream: given text, or the sampled tokens of a turn."""
+    """A part of a stream: input text, or the sampled tokens of a turn."""
 
     text: str
-    """The given text; empty if the part was sampled."""
+    """The input text; empty if the part was sampled."""
     given: int
-    """Number of given tokens."""
+    """Number of input tokens."""
     turn: int
-    """Number of the sampled turn, counted from 0; -1 if the part was given."""
+    """Number of the sampled turn, counted from 0; -1 for input text."""
     tokens: Sequence[Token]
     """The sampled tokens."""
     deserved: int
-    """Level of the turn's advantage, with its sign."""
+    """Color level of the turn's advantage, with its sign."""
     learned: bool
     """True if the turn has a weight in the loss."""
 
@@ -65,7 +65,7 @@ def make_pieces(trajectory: SampledTrajectory) -> Iterator[list[Piece]]:
 
 
 def make_tokens(pieces: Sequence[str], ids: Sequence[int], logprobs: Sequence[float]) -> list[Token]:
-    """Return sampled tokens from their ids and log-probabilities alone. Raises `ValueError` if lengths differ."""
+    """Return sampled tokens from their ids and log-probabilities alone. Raises `ValueError` if their lengths differ."""
     return [
         Token(piece, _find_surprise_level(logprob), 0, 0, _format_likelihood(token, logprob))
         for piece, token, logprob in zip(pieces, ids, logprobs, strict=True)

@@ -1,4 +1,4 @@
-"""Level (a): check that a trainer learns, by the exact value of its policy."""
+"""Level (a): check that a trainer learns, by computing the exact value of its policy."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def tabulate_policy(game: Game, policy: MovePolicy) -> Policy:
 
 
 def _compute_regret(policy: Policy) -> float:
-    """Return the gain of the best response over the policy, averaged over seats."""
+    """Return how much the best response gains over the policy, averaged over seats."""
     return best_response(policy).value.mean.mean_return - value(policy, policy).mean.mean_return
 
 
 class _PolicyPlayer:
-    """A player that only gives a policy's probabilities."""
+    """A player that only reports a policy's probabilities."""
 
     name, reader = "trained", get_reader("move")
     style: Style = "compact"
@@ -97,7 +97,7 @@ class _PolicyPlayer:
         raise NotImplementedError("A trained policy gives probabilities and plays no match.")
 
     def distributions(self, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
-        """Return the probabilities at each ask."""
+        """Return the policy's distribution for each ask."""
         return [self._distribution(ask) for ask in asks]
 
     def _distribution(self, ask: Ask) -> MoveDistribution:

@@ -1,4 +1,4 @@
-"""Check that the tokens, masks and rewards of rows match their matches."""
+"""Check that rows have the tokens, masks and rewards of their matches."""
 
 from __future__ import annotations
 

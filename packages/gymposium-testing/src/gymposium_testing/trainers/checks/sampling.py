@@ -15,7 +15,7 @@ from gymposium_testing.trainers.row_faults import replay_match
 TOLERANCE = 0.005
 """Maximum difference between two float32 computations of a log-probability, in nats."""
 SIGMAS = 5.5
-"""Standard deviations beyond which a count is not chance: 1 in 26 million."""
+"""Number of standard deviations beyond which a deviation is not due to chance (probability 1 in 26 million)."""
 
 
 def temperature(evidence: TrainerEvidence) -> None:
@@ -96,8 +96,9 @@ def _is_stale(evidence: TrainerEvidence, given: int, fits: Sequence[int]) -> boo
 
 
 def _match_versions(evidence: TrainerEvidence) -> list[tuple[TrainedRow, int, list[int]]]:
-    """Return the rows that distinguish versions, each with its reported version and the versions that fit its
-    log-probabilities."""
+    """Return the rows that distinguish versions.
+
+    Each comes with its reported version and the versions that fit its log-probabilities."""
     moved = evidence.moved_model
     rows = [row for row in moved.rollout.rows if any(row.mask)]
     computed: list[Sequence[Sequence[float]]] = []
@@ -129,8 +130,10 @@ def _find_largest_difference(rolled: RolledOut, computed: Sequence[Sequence[floa
 
 
 def _measure_surprise(evidence: TrainerEvidence) -> tuple[float, float]:
-    """Return two deviations in standard deviations: how much less likely than expected the sampled replies are, and
-    the largest deviation of a spelling's frequency."""
+    """Return two deviations, in standard deviations.
+
+    They are how much less likely than expected the sampled replies are, and the largest deviation of a spelling's
+    frequency."""
     evidence.model.restore(evidence.moved_model.states[-1])
     odds: defaultdict[TokenIds, dict[TokenIds, float]] = defaultdict(dict)
     for (prompt, reply), p in evidence.tree.compute_probabilities(evidence.model).items():

@@ -24,7 +24,9 @@ MIN_WEIGHT_COSINE = 0.1
 MIN_ERRORS = 4.0
 """Minimum projection of steps on the exact gradient, in standard errors."""
 MAX_SIDEWAYS = 0.35
-"""Maximum component of the mean step beside the exact gradient, per unit along it: about 20 degrees."""
+"""Maximum component of the mean step orthogonal to the exact gradient, per unit along it.
+
+It allows about 20 degrees."""
 KL_WEIGHT = 1.0
 
 
@@ -169,7 +171,7 @@ def kl(evidence: TrainerEvidence) -> None:
 
 
 def _keep_equal_lengths(rows: Sequence[TrainedRow]) -> list[TrainedRow]:
-    """Return the rows with the most common seat and length, without groups of mixed lengths."""
+    """Return the rows with the most common seat and length, omitting groups of mixed lengths."""
     groups: defaultdict[tuple[int, int | str], list[TrainedRow]] = defaultdict(list)
     for number, row in enumerate(rows):
         groups[row.seat, f"row {number}" if row.group is None else row.group].append(row)
