@@ -1,5 +1,5 @@
-"""Building blocks of adapters for the trainer conformance kit (`gymposium_testing.trainers`): a small language model
-that mostly plays legal moves, its input, and the gradients of its log-probabilities."""
+"""Building blocks for adapters to the trainer conformance kit (`gymposium_testing.trainers`). They provide a small
+language model that mostly plays legal moves, its input, and the gradients of its log-probabilities."""
 
 from __future__ import annotations
 

@@ -103,8 +103,8 @@ def find_unseated_games(suite: Suite, entries: Sequence[Entry]) -> dict[str, str
 def _choose_opponents(earlier: Sequence[int], entry: Entry, seed: int, game: Game, most: int) -> list[tuple[int, ...]]:
     """Choose an entry's opponents in each of its lineups, as indices from the `earlier` entries that it meets.
 
-    It has no opponents if it plays alone, meets each one in a two-seat game, and meets a balanced sample of at most
-    `most` combinations in a larger game."""
+    An entry that plays alone has no opponents. In a two-seat game, it meets each earlier entry. In a larger game, it
+    meets a balanced sample of at most `most` combinations."""
     if plays_alone(game):
         return [()]
     if game.seats == 2:

@@ -14,7 +14,8 @@ _MAX_LENGTH = 180
 
 def make_slug(text: str) -> str:
     """Return the slug of a name, such as `goofspiel-num_cards-5-1c9f20e3`: lower-case letters, digits, `_`, `.` and
-    single hyphens. Valid slugs are returned unchanged; others end in a digest of the name, so that slugs are unique."""
+    single hyphens. Valid slugs are returned unchanged. Other slugs end in a digest of the name, so that slugs are
+    unique."""
     plain = re.sub(r"[^a-z0-9_.]+", "-", text.lower()).strip("-.")[:_MAX_READABLE].strip("-.")
     return plain if text and plain == text else f"{plain}-{_compute_digest(text)}".lstrip("-")
 

@@ -89,8 +89,8 @@ def run_tournament(
     Entries without a seed get one from the operating system, so that their authors cannot choose it. Compressed files
     stay unchanged.
 
-    Before the first match, raises `PermissionRequired` if an entry names a player that only the user may name, and
-    `BadOption` if a compressed file lacks matches."""
+    Before the first match, raises `PermissionRequired` if an entry names a player that only the user may name. Also
+    raises `BadOption` if a compressed file lacks matches."""
     with board.lock():
         for entry in board.entries():
             check_named_player(entry.player)

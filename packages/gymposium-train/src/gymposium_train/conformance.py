@@ -154,8 +154,8 @@ class LearningUnderTest:
 
 
 def training_config(task: TrainerTask, seed: int, steps: int) -> TrainConfig:
-    """Return the config of a training run with default settings, except for what such a short run on a small model
-    needs."""
+    """Return the config of a training run. Settings have their defaults, except where a short run on a small model
+    needs others."""
     return TrainConfig(
         games=(task.game.name,),
         seed=seed,

@@ -56,7 +56,7 @@ class Chat:
         self.history: History = history
         self._template = template = Template(tokenizer, thinking=thinking)
         self.opened = self._find_opening()
-        """The text with which the template opens each reply: a tag for thoughts, or nothing."""
+        """The beginning of each reply that the template writes: a tag for thoughts, or nothing."""
         self._support = ToolSupport.from_template(template)
         endings = Endings.from_template(template, tokenizer, self._support.before_result)
         self.end = endings.end
@@ -169,7 +169,7 @@ class Chat:
         return self._template.marks((text,)).encoder.within(text)
 
     def reply(self, text: str, calls: Sequence[Call] = ()) -> tuple[int, ...]:
-        """Return the ids of a whole reply of the model, including the end of turn: a text followed by calls in the
+        """Return the ids of a whole model reply, including its end of turn. A reply is a text followed by calls in the
         template's dialect. The tags around thoughts and calls become control tokens if the tokenizer has such tokens. A
         beginning that the template writes is left out. Thoughts opened by the template are closed before a reply
         without thoughts, which would otherwise be read as a thought.
@@ -250,8 +250,8 @@ class Chat:
         self, wording: Callable[[tuple[str, ...], Marks], str], tools: tuple[Tool, ...] = (), *, size: int
     ) -> Callable[..., tuple[int, ...]]:
         """Return a cached function from messages to the ids of their `wording`. If the wording of one message is a
-        fixed frame around it, the frame is filled, which is up to three times as fast as rendering a short message. A
-        date written by the template then stays that of the first rendering."""
+        fixed frame around it, the message is put into that frame. This is up to three times as fast as rendering a
+        short message. A date written by the template then stays that of the first rendering."""
         template = self._template
         usual = template.marks((), tools)
         frame = Frame.from_render(lambda text: template.marked(wording((text,), usual), usual), usual.probe)

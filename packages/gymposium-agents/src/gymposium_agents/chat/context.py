@@ -70,7 +70,7 @@ class Exchange:
 
     @property
     def said(self) -> Message:
-        """The message of the reply. Raises `GymposiumError` if there is none."""
+        """The message of the reply. Raises `GymposiumError` if there is no reply."""
         if self.reply is None:
             raise GymposiumError("A past exchange has no reply: give each one its reply before the next begins.")
         said: Message = {"role": "assistant", "content": self.reply}

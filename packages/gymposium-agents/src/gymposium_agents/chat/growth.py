@@ -1,7 +1,7 @@
 """Checks of whether a chat template lets history grow, so that each prompt begins with the previous prompt and reply.
 
-Renderings are compared as text, not as tokens. Sampled tokens stay as they are, even if the tokenizer would merge the
-end of a reply with the text after it, or if the template writes a call's JSON with different white space.
+Renderings are compared as text, not as tokens. Sampled tokens never change, even if the tokenizer would merge a reply's
+end with the following text. The same holds if the template writes a call's JSON with different white space.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Growth:
         return [some] if self._opened else ["", some] if thoughts else [""]
 
     def _list_chats(self, thoughts: bool) -> Iterable[list[_Turn]]:
-        """Yield conversations in which the user answers each reply, and some replies are preceded by tool calls."""
+        """Yield conversations with a user message after each reply, and with tool calls before some replies."""
         leads = self._list_thoughts(thoughts)
         replies = [f"{lead}b2" for lead in leads]
         if thoughts and not self._opened:
@@ -97,7 +97,7 @@ class Growth:
             yield [called, (make_assistant_message(f"{leads[0]}b2"), [make_user_message("?")])] * 2
 
     def _list_tool_chats(self, thoughts: bool) -> Iterable[list[_Turn]]:
-        """Yield conversations in which each reply calls tools."""
+        """Yield conversations whose replies all call tools."""
         for lead in self._list_thoughts(thoughts):
             once = (make_assistant_message(lead, *probe_calls("b2", "count")), [make_tool_message("?")])
             yield [once] * 2

@@ -134,8 +134,8 @@ class PlayerSettings:
 
 
 def find_reply_form(reply: str) -> Reader:
-    """Return the form of replies called `reply`, for messages. With `tools`, a message has its calls separate from its
-    text, and the chat template writes them, so the dialect of this form does not matter. Raises `UnknownName`, or
+    """Return the form of replies called `reply`, for messages. With `tools`, messages hold calls separately from text,
+    and the chat template writes the calls. The dialect of this form therefore does not matter. Raises `UnknownName`, or
     `BadOption` for anything but text."""
     if reply == TOOLS:
         return ToolsReader(DIALECTS["hermes"])

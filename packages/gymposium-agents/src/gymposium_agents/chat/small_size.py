@@ -22,8 +22,8 @@ CHAT_TEMPLATE = (
     "{% endfor %}<|end|>{% endif %}{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
-"""The chat template. A role is one token: with Qwen's longer frame around a short prompt, a small model would spend
-half of its time on the frame. Tools, calls and results are as in Qwen 2.5, and results have the role user."""
+"""The chat template. A role is one token. Qwen's frame is longer: around a short prompt, a small model would spend half
+of its time on it. Tools, calls and results are as in Qwen 2.5, and results have the role user."""
 
 UNUSED_POSITIONS = 2
 """OPT's position-embedding offset."""
@@ -100,7 +100,7 @@ class SmallModel:
         return embeddings * self.hidden + self.layers * (linear + 2 * norm) + norm
 
     def lora_parameters(self, rank: int, targets: Collection[str] | None) -> int:
-        """Return the number of parameters of a LoRA on the linear maps named in `targets`, or on all of them if it is
-        None."""
+        """Return the number of LoRA parameters on the linear maps named in `targets`, or on all linear maps if
+        `targets` is None."""
         sizes = (size for name, size in self.linear_layers().items() if targets is None or name in targets)
         return self.layers * sum(rank * (inputs + outputs) for inputs, outputs in sizes)

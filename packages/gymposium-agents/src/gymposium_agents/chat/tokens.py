@@ -34,7 +34,7 @@ History = Literal["template", "kept"]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The name of a set of weights: the base model, or an adapter on it after some number of optimizer steps."""
+    """The name of a set of weights: the base model's, or an adapter's after a number of optimizer steps."""
 
     name: str = "base"
     version: int = 0

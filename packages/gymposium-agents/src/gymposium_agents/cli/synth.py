@@ -358,7 +358,7 @@ def read_seats(text: str, game: Game) -> tuple[int, ...] | None:
 
 
 def check_players(texts: Sequence[str], by: int | None, game: Game) -> None:
-    """Raise `BadOption` unless there is one player per seat, `by` is one of them, and none is a person."""
+    """Raise `BadOption` unless there is one player per seat, `by` is one of them, and no player is a person."""
     if len(texts) != game.seats:
         seats = "1 player" if game.seats == 1 else f"{game.seats} players"
         raise BadOption(f"--players {','.join(texts)}: {game.name} needs {seats}, not {len(texts)}.")

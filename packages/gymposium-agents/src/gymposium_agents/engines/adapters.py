@@ -172,8 +172,8 @@ def _read_config(directory: Path, model: Any) -> Any:
 
 
 def _shorten_error(error: Exception) -> str:
-    """Return the first two lines of an error text, and the number of others. torch writes one line for each tensor that
-    does not fit."""
+    """Return the first two lines of an error text, and the number of further lines. torch writes one line for each
+    tensor that does not fit."""
     lines = [line.strip() for line in str(error).splitlines()]
     return " ".join(lines[:2]) + (f" And {len(lines) - 2} more." if len(lines) > 2 else "")
 

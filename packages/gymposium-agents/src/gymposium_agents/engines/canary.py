@@ -1,9 +1,9 @@
 """The canary: a check after each publish that the engine plays the learner's policy.
 
-Updates can be lost silently. A server may keep an old adapter or cached prefixes of old weights, or have another base
-model or number type below the same adapter. PrimeIntellect-ai/prime-rl, verl and vLLM each had one of these bugs
-(volcengine/verl#7495, vllm-project/vllm#42125). Training would then learn from replies of another policy. The canary
-compares three things, from exact to statistical:
+Updates can be lost silently. A server may keep an old adapter, or prefixes cached with old weights. It may also have
+another base model or number type below the same adapter. PrimeIntellect-ai/prime-rl, verl and vLLM each had one of
+these bugs (volcengine/verl#7495, vllm-project/vllm#42125). Training would then learn from replies of another policy.
+The canary compares three things, from exact to statistical:
 
 1. the digests of the adapter's tensors, if the engine reports them;
 2. the log-probabilities of a few tokens sampled by the engine, whose mean difference must be within rounding tolerance:
@@ -64,7 +64,7 @@ def choose_tolerance(dtype: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """The answers of an engine, or of one of its servers."""
+    """The answers of an engine or of a single server."""
 
     completions: list[Completion]
     """One completion per prompt."""
@@ -75,7 +75,7 @@ class _Answers:
 
 
 class Canary:
-    """A check of one engine after each publish, or of each of its servers. It stores the log-probabilities of earlier
+    """A check of an engine, or of each of its servers, after each publish. It stores the log-probabilities of earlier
     versions, to compare changes."""
 
     def __init__(self, prompts: Sequence[Tokens], *, tolerance: float) -> None:
@@ -91,12 +91,12 @@ class Canary:
         self, engine: TokenEngine, policy: Policy, score: Scorer, digest: Callable[[], str] | None = None
     ) -> Agreement:
         """Let `engine` answer as `policy`, with a fixed seed, and compare it with the learner. `score` returns the
-        learner's log-probabilities, and `digest` the digest of its adapter, if any
+        learner's log-probabilities, and `digest` the digest of its adapter, or None without an adapter
         (`gymposium_agents.engines.adapters.compute_lora_digest`). No other random stream is used. With several servers,
         the agreement is that of the worst one.
 
-        Raises `EngineMismatch` if another adapter is loaded, another policy answered, log-probabilities differ on
-        average by more than rounding explains, or the engine did not change like the learner."""
+        Raises `EngineMismatch` if another adapter is loaded, another policy answered, the mean difference exceeds
+        rounding, or the engine did not change like the learner."""
         if isinstance(engine, MultiServerEngine):
             answers = engine.each_server(lambda server: self._ask(server, policy))
         else:
@@ -137,8 +137,8 @@ class Canary:
         sampled: Sequence[Sequence[float]],
         fixed: Sequence[Sequence[float]],
     ) -> Agreement:
-        """Compare the log-probabilities of the engine, or of one of its servers, with the learner's: of the tokens it
-        sampled, and of the fixed ones."""
+        """Compare the log-probabilities of an engine or a server with the learner's, for the tokens it sampled and for
+        the fixed tokens."""
         who = _describe_server(name)
         _compare_numbers(who, policy, [done.logprobs for done in answer.completions], sampled)
         _compare_numbers(who, policy, answer.scores, fixed)
@@ -172,7 +172,7 @@ _PUT_RIGHT = "Fix the cause or restart the engine, then resume from the last che
 
 
 def _describe_server(server: str) -> str:
-    """Return the name of the engine, or of one of its servers, for errors."""
+    """Return the name of an engine or a server, for errors."""
     return f"the server at {server}" if server else "the engine"
 
 

@@ -20,8 +20,7 @@ def _get_worker() -> ThreadPoolExecutor:
 
 
 class TokenChatEngine:
-    """A chat engine that formats messages with a chat template and asks a token engine, one completion after the
-    other."""
+    """A chat engine that formats messages with a chat template and asks a token engine for one completion at a time."""
 
     def __init__(self, engine: TokenEngine, chat: Chat) -> None:
         self._engine, self._chat = engine, chat

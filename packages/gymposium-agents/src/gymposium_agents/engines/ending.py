@@ -1,9 +1,9 @@
 """Clean shutdown of the program for engines that compute in this process.
 
 At shutdown, a daemon thread (of a player in the `streaming` schedule, or of a watchdog) may be in the middle of a
-forward pass. If torch then returns to an interpreter that is shutting down, it aborts the process. So such a thread
-blocks forever between two passes, and the shutdown waits for that. The thread must not raise instead, because freeing
-its tensors would also return from torch.
+forward pass. If torch then returns to an interpreter that is shutting down, it aborts the process. Such a thread
+therefore blocks forever between two passes, and the shutdown waits until it does. The thread must not raise instead,
+because freeing its tensors would also return from torch.
 """
 
 from __future__ import annotations

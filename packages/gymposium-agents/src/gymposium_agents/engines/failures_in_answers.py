@@ -1,7 +1,7 @@
 """Failures that a chat service reports inside an answer with status 200.
 
 Gateways such as OpenRouter send the headers before the model answers. A rate limit or a server error is then reported
-in the body: as `error` with no reply or an unfinished one, or as a choice with a failure as its finish reason. MiniMax
+in the body. It may be an `error` without a finished reply, or a choice whose finish reason is a failure. MiniMax
 reports failures in `base_resp`. A body that is empty, truncated or without choices is also a failure.
 """
 

@@ -2,8 +2,8 @@
 turn.
 
 The prompts of a batch determine which prefixes are cached. A prefix is stored in blocks of tokens, each computed
-separately after the blocks before it. The plan for a batch depends only on its prompts. So results are bitwise the same
-whether or not a block was cached.
+separately after the blocks before it. The plan for a batch depends only on its prompts. Results are therefore bitwise
+the same whether or not a block was cached.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _LAYERS = 4
 _MOST_LAYERS = 8
 """Maximum number of nested encodings to undo if keys keep appearing below them."""
 _SHORTEST = 8
-"""Length of the shortest key that is removed, in characters. Shorter ones, such as `none` for a server on this machine,
+"""Length of the shortest key that is removed, in characters. Shorter keys, such as `none` for a server on this machine,
 are not secrets, and occur in replies by chance."""
 
 _ESCAPE = re.compile(

@@ -48,12 +48,12 @@ class TransformersEngine:
     of completions are continued once. A prefix shared by many prompts is prefilled once per set of weights
     (`prefixes`).
 
-    The keys and values of a batch use limited memory. It grows with the replies. At the limit, some of the replies are
-    set aside and continue when the others are done.
+    The keys and values of a batch use limited memory. It grows with the replies. At the limit, some replies are set
+    aside. They continue when the rest are done.
 
-    Equal requests in the same order give bitwise equal completions, regardless of earlier requests: on a CPU with the
-    same number of threads, and on a GPU with deterministic kernels and the same memory. In another batch, a
-    log-probability may differ by rounding (1e-6 in float32), and so may a token drawn that close to another.
+    Equal requests in the same order give bitwise equal completions, regardless of earlier requests. On a CPU, this
+    requires the same number of threads. On a GPU, it requires deterministic kernels and the same memory. In another
+    batch, a log-probability may differ by rounding (1e-6 in float32), and so may a token drawn that close to another.
 
     A learner may share the model, because each call leaves it unchanged. `policy` names the model's initial weights:
     those of its active adapter, or its own if it has no adapter.
@@ -99,8 +99,8 @@ class TransformersEngine:
         return self._adapters.held
 
     def load(self, directory: Path, policy: Policy) -> None:
-        """Load the adapter in `directory` as `policy`, in addition to the others. Raises `GymposiumError` if it does
-        not fit."""
+        """Load the adapter in `directory` as `policy`, in addition to the other adapters. Raises `GymposiumError` if it
+        does not fit."""
         with self._calls.lock:
             self._adapters.load(directory, policy)
 

@@ -1,4 +1,4 @@
-"""Strict reader of a judge's answer: a score for each id, or the reason for having none."""
+"""Strict reader of a judge's answer: a score for each id, or the reason why there are no scores."""
 
 from __future__ import annotations
 

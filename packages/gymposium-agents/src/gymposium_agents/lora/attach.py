@@ -103,7 +103,7 @@ def load_lora(model: Any, adapter: str | Path) -> Any:
 
 
 def find_adapter_directory(adapter: str | Path) -> Path:
-    """Return the directory with an adapter's files: the directory itself, or the cached copy of a hub name.
+    """Return the directory with an adapter's files: the given directory, or the cached copy of a hub name.
 
     Raises `GymposiumError` if neither exists."""
     if Path(adapter).is_dir():

@@ -77,8 +77,8 @@ class Adapter:
 def read_adapter(directory: str | Path) -> Adapter:
     """Read the adapter in a directory.
 
-    Raises `GymposiumError` if a file is missing or unreadable, if it is not a LoRA, if the config names a module to
-    import, or if the two files contradict each other."""
+    Raises `GymposiumError` if a file is missing or unreadable, or if the two files contradict each other. Also raises
+    it for anything but a LoRA, and for a config that names a module to import."""
     from safetensors import SafetensorError, safe_open
 
     directory = Path(directory)

@@ -96,7 +96,7 @@ def push_to_hub(
 
 
 def _list_files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:
-    """Return the files of a directory to push, and the names of all others.
+    """Return the files of a directory to push, and the names of all other files.
 
     Raises `GymposiumError` for a link that leads out of the directory, because it may expose another file."""
     if not directory.is_dir():

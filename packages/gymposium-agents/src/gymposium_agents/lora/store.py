@@ -133,7 +133,7 @@ class AdapterStore:
 def list_stores(directory: Path) -> list[AdapterStore]:
     """Return the stores in a directory, one per adapter name, sorted by name.
 
-    Raises `GymposiumError` if there are none."""
+    Raises `GymposiumError` if there are no stores."""
     names = sorted(file.name.removesuffix(".current") for file in directory.glob("*.current"))
     if not names:
         raise GymposiumError(

@@ -1,7 +1,7 @@
 """Key-value caches with preallocated memory for sampling, and their memory use.
 
-The keys and values of a new token are appended to the others, whereas transformers' `DynamicCache` copies the whole
-cache for each token. Gradients do not flow through these caches, because memory is written in place.
+The keys and values of a new token are appended in place, whereas transformers' `DynamicCache` copies the whole cache
+for each token. Gradients do not flow through these caches, because memory is written in place.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     def hold(
         self, parts: Sequence[tuple[Any, Any]], gaps: Sequence[int], *, room: int, rows: int | None = None
     ) -> None:
-        """Copy the keys and values of several parts of a batch, each after a gap of padding. With `rows`, there is one
-        part of one row, which is repeated that many times."""
+        """Copy the keys and values of several parts of a batch, each after a gap of padding. With `rows`, there is a
+        single part with one row, which is repeated that many times."""
         key, value = parts[0]
         length, batch = gaps[0] + key.shape[2], rows or sum(len(keys) for keys, _ in parts)
         self.dtype, self.device, self.is_initialized = key.dtype, key.device, True
@@ -101,7 +101,7 @@ def make_roomy_cache(room: int) -> Cache:
 
 def stack_caches(caches: Sequence[Cache], gaps: Sequence[int], room: int, rows: int | None = None) -> Cache:
     """Make one cache for the rows of several, each after a gap of padding, with spare memory for `room` more tokens.
-    With `rows`, there is one cache of one row, which is repeated that many times."""
+    With `rows`, there is a single cache with one row, which is repeated that many times."""
     made: list[Any] = []
     parts: list[Any] = [cache.layers for cache in caches]
     for layers in zip(*parts, strict=True):

@@ -25,8 +25,8 @@ _TEXTS = (".json", ".model", ".tiktoken", ".txt")
 _TEMPLATE = ".jinja"
 _CHOICE = "_implementation"
 _BUILT_IN = (None, "eager", "sdpa", "flex_attention", "paged|eager", "grouped_mm", "batched_mm")
-"""Implementations of attention and experts that need no other package. transformers imports the others, and downloads
-them from the hub if they are not installed."""
+"""Implementations of attention and experts that need no other package. transformers imports other implementations, and
+downloads them from the hub if they are not installed."""
 _REDIRECTS = ("configuration_files", "attribute_map", "sub_configs", "sub_configs_defaults")
 """Config keys that make transformers read another file, or treat a key as another one."""
 

@@ -1,6 +1,6 @@
 """Sliding-window attention: which models use it, and its attention masks.
 
-transformers counts a sliding window in cache slots. With padding in the middle of a row, such a window covers too few
+transformers counts a sliding window in cache slots. With padding in the middle of a row, that window covers too few
 tokens. These masks count the window in positions. They are used if the window is shorter than the cache.
 """
 

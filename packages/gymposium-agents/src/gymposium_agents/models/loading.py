@@ -41,7 +41,7 @@ class LoadedModel:
     chat: Chat
     """The tokenizer and chat template."""
     trust: Trust = NO_TRUST
-    """The trust with which the files were read, for reading them again."""
+    """The trust used when the files were read, kept for reading them again."""
 
     def engine(self, policy: Policy | None = None) -> TransformersEngine:
         """Make an engine that samples from the model. `policy` names the weights."""
@@ -148,7 +148,7 @@ def load_chat(
 
 def find_player_directory(name: str) -> Path | None:
     """Return the directory with the `player.json` of a model: the model's directory, or the cached copy of a hub name.
-    Returns None if a hub model has none."""
+    Returns None if a hub model has no `player.json`."""
     if Path(name).is_dir():
         return Path(name)
     try:

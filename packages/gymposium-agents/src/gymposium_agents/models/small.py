@@ -133,8 +133,8 @@ def make_small_config(size: SmallModel, vocabulary: int) -> OPTConfig | LlamaCon
     For boards, it is OPT (Zhang et al., 2022), whose positions are learned. A cell of a board is at the same position
     in each prompt. A small model learns to read boards much sooner from learned positions than from rotary ones, which
     it can only compare. Squared ReLU (So et al., 2021) lets it recognize patterns in few steps, such as three cells in
-    a line. For prose, it is Llama (Touvron et al., 2023), whose rotary positions let it look up the word after one that
-    it has just written, anywhere in the prompt."""
+    a line. For prose, it is Llama (Touvron et al., 2023). Its rotary positions let it find the word that it has just
+    written anywhere in the prompt, and copy the next one."""
     if size.prose:
         return LlamaConfig(
             vocab_size=vocabulary,
@@ -169,8 +169,8 @@ def begin_with_copying(model: Any, vocabulary: Mapping[str, int], deviation: flo
 
     The values and outputs of each attention layer together become the identity, so that a layer adds the mean of what
     its heads attend to. The output layer, which shares the embeddings, then predicts those tokens (after Trockman &
-    Kolter, 2023, "Mimetic initialization"). The embeddings of all tokens that differ only by a preceding space differ
-    by the same vector, because a list has the space and a reply does not. `deviation` is the standard deviation of the
+    Kolter, 2023, "Mimetic initialization"). Tokens that differ only by a preceding space have embeddings that differ by
+    the same vector, because a list has the space and a reply does not. `deviation` is the standard deviation of the
     weights. The model has as many key-value heads as query heads."""
     decoder = model.get_decoder()
     with torch.no_grad():

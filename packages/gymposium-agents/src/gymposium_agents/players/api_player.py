@@ -130,7 +130,7 @@ def list_remarks(engine: ChatEngine) -> list[str]:
 
 
 _SERVICE_OPTIONS = ("base_url", "key", "prices", "rpm", "at_once", "timeout", "retries", "seed", "limit")
-"""The options that set fields of `ApiSettings`. The others set fields of `PlayerSettings`."""
+"""The options that set fields of `ApiSettings`. The other options set fields of `PlayerSettings`."""
 
 
 def make_api_player(model: str, options: str | None = None) -> ApiPlayer:

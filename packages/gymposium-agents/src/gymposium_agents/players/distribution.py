@@ -61,8 +61,8 @@ def compute_move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> li
     At temperature 0, the most likely reply decides: its move has probability 1 and the legal mass is 1. If that reply
     is not a legal move, all probabilities and the legal mass are 0.
 
-    Raises `GymposiumError` if a game lists no moves, a prompt leaves no space for a reply, every legal reply is too
-    long, or the player reads past turns missing from the ask."""
+    Raises `GymposiumError` if a game lists no moves, a prompt leaves no space for a reply, or every legal reply is too
+    long. Also raises it if the player reads past turns that are missing from the ask."""
     legal, prompts = [_list_legal_moves(ask) for ask in asks], [_make_prompt(player, ask) for ask in asks]
     if player.sampling.temperature == 0.0:
         requests = [

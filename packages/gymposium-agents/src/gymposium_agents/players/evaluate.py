@@ -43,8 +43,8 @@ class Evaluation:
         self.by_seat[seat].add_record(record, game, seat)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the evaluation as plain data: the overall score, each seat's score under `seats`, and the number of
-        matches without a result, if any, under `broken`."""
+        """Return the evaluation as plain data: the overall score, and each seat's score under `seats`. `broken` is the
+        number of matches without a result, if above 0."""
         broken = {"broken": self.broken} if self.broken else {}
         return {**self.overall.as_dict(), "seats": [score.as_dict() for score in self.by_seat], **broken}
 

@@ -133,8 +133,9 @@ class LanguageModelPlayer:
         ]
 
     def is_tie(self, ask: Ask, given: Reply, other: Reply) -> bool:
-        """Return True if rounding could make a greedy player write `other` instead of `given`: where they differ, the
-        token's log-probability is at most `ROUNDING` below the highest. Always False for players that sample."""
+        """Return True if rounding could make a greedy player write `other` instead of `given`. Where they differ, the
+        log-probability of the other token must be at most `ROUNDING` below the highest. Always False for players that
+        sample."""
         if self.sampling.temperature > 0.0 or not isinstance(given.trace, TurnTokens):
             return False
         prompt, written = given.trace.prompt, given.trace.completion.ids

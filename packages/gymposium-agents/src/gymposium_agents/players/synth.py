@@ -139,7 +139,7 @@ def _convert_message(message: Message) -> dict[str, Any]:
 def make_lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iterator[dict[str, Any]]:
     """Yield the lines of data of one seat in one match.
 
-    Per match, a line has `messages`, and every assistant reply is to be learned. Per turn, it has `prompt`, the
+    Per match, a line has `messages`, and every assistant reply should be learned. Per turn, it has `prompt`, the
     messages before a reply, and `completion`, that reply. With `reply=tools`, it also has the `tools`. Its origin lists
     the legal moves of each reply: one list per turn, or a list of lists per match."""
     shown = parse_context(settings.context)

@@ -32,8 +32,8 @@ class _WaitingRequest:
 
 
 class RequestBatcher:
-    """A batcher that lets any token engine answer single requests. An engine with `submit` is asked directly. For
-    others, waiting requests form a batch, answered in a separate thread."""
+    """A batcher that lets any token engine answer single requests. An engine with `submit` is asked directly. For other
+    engines, waiting requests form a batch, which a separate thread answers."""
 
     def __init__(self, engine: TokenEngine, expected: Callable[[], int] = lambda: 0) -> None:
         """`expected` returns the number of clients that may ask soon, including waiting ones. A large batch hardly

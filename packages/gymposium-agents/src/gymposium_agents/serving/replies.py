@@ -92,7 +92,7 @@ def count_usage(prompt: int, completion: Completion) -> dict[str, int]:
 
 
 def list_logprobs(chat: Chat, completion: Completion) -> list[dict[str, Any]]:
-    """Return the log-probability of each token of a reply, including its end of turn."""
+    """Return the log-probability of each reply token, including the end of turn."""
     return [
         {"token": piece, "logprob": logprob, "bytes": list(piece.encode()), "top_logprobs": []}
         for piece, logprob in zip(chat.pieces(completion.ids), completion.logprobs, strict=True)

@@ -23,7 +23,7 @@ class Watch:
         self._begins = len(chat.opened)
         self._text = chat.opened
         self._behind: int | None = None
-        """The index at which the leading thoughts end, once known."""
+        """The end of the leading thoughts, as an index, once known."""
         self._searched = 0
         """The length of the text already searched for the end of these thoughts."""
         self._show = None if request.tools else show

@@ -118,7 +118,7 @@ def _check_messages(data: Mapping[str, Any], record: Record, seat: int) -> None:
 
 
 def _check_scores(scores: Any, record: Record, seat: int) -> None:
-    """Check the scores of gymposium-inspect's scorers; others are ignored."""
+    """Check the scores of gymposium-inspect's scorers; other scores are ignored."""
     if not isinstance(scores, dict):
         fail("the sample has no scores")
     outcome = scores.get("outcome")

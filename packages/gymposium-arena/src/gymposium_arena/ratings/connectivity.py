@@ -1,8 +1,8 @@
 """Find the rating differences that results determine, from the connectivity of scores.
 
-A finite maximum-likelihood rating exists if the directed graph of scores, with an edge from each player to those it
-scored against, is strongly connected (Hunter, 2004, MM algorithms for generalized Bradley–Terry models, assumption 1).
-A player that never lost a point to the players below is above them by an unknown distance.
+In the directed graph of scores, an edge leads from each player to those it scored against. If it is strongly connected,
+a finite maximum-likelihood rating exists (Hunter, 2004, MM algorithms for generalized Bradley–Terry models, assumption
+1). A player that never lost a point to the players below is above them by an unknown distance.
 """
 
 from __future__ import annotations

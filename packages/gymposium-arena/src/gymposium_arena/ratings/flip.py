@@ -1,9 +1,9 @@
 """Find a board's flip distance: the size of the smallest set of deals whose removal puts another player first.
 
-Deals are ordered by their influence on the first player's lead over a rival, measured by a fit without each deal (as
-in Broderick, Giordano and Meager, 2020, An Automatic Finite-Sample Robustness Metric). A fit without the set, with
-the same prior, confirms each result. On small boards all smaller sets are tried too, so the distance is exact. On
-others it is an upper bound.
+Deals are ordered by their influence on the first player's lead over a rival, measured by a fit without each deal (as in
+Broderick, Giordano and Meager, 2020, An Automatic Finite-Sample Robustness Metric). A fit without the set, with the
+same prior, confirms each result. On small boards all smaller sets are tried too, so the distance is exact. On larger
+boards it is an upper bound.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Correct returns for luck, as far as this narrows a pairing's interval.
 
-A poor correction widens the interval. So each pairing applies the share of the correction that minimizes the variance
-over deals (a regression on a control variate: Lavenberg and Welch, 1981, A Perspective on the Use of Control
+A poor correction widens the interval. Each pairing therefore applies the share of the correction that minimizes the
+variance over deals (a regression on a control variate: Lavenberg and Welch, 1981, A Perspective on the Use of Control
 Variables). Each deal's share is estimated on other deals, so the mean is unbiased.
 
 After a good correction, most matches have no remainder and a few have a large one. An interval from matches without
-those few would be too narrow. So a share of the luck is kept, which shrinks with the number of deals.
+those few would be too narrow. Therefore a share of the luck is kept, and shrinks with the number of deals.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The model is Bradley–Terry for comparisons of two players, Plackett–Luce for choices from larger sets. One batch holds
 all bootstrap samples, which differ only in their counts. The negative log-likelihood is convex in the log-strengths.
-Each Newton step is damped by log(1 + r) / r, where r is its range, which guarantees descent from any start (Bach,
-2010, Self-concordant analysis for logistic regression; Sun and Tran-Dinh, 2019, Generalized self-concordant functions,
-for the step).
+Each Newton step is damped by log(1 + r) / r, where r is its range. This guarantees descent from any start (Bach, 2010,
+Self-concordant analysis for logistic regression; Sun and Tran-Dinh, 2019, Generalized self-concordant functions, for
+the step).
 """
 
 from __future__ import annotations

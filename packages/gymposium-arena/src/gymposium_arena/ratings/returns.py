@@ -3,9 +3,9 @@
 In each bootstrap sample a deal has the same weight for all players (a paired bootstrap), so players are compared on
 the deals that they share.
 
-With few deals the bootstrap is overconfident: with five, its 95 % intervals cover 89 % of means of normal returns and
-41 % of means of rare ones (`python -m benchmarks.ratings returns`). With fewer than `FEWEST` deals, intervals therefore
-come from `gymposium.records.scores.estimate_mean`.
+With few deals the bootstrap is overconfident. With five deals, its 95 % intervals cover 89 % of means for normal
+returns, and 41 % for rare ones (`python -m benchmarks.ratings returns`). With fewer than `FEWEST` deals, intervals
+therefore come from `gymposium.records.scores.estimate_mean`.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ class _PlayedGame:
     fitted: Mapping[str, _Target]
     """The target of each adversary."""
     luck: LuckCorrection | None
-    """The luck correction; None if the game has none."""
+    """The luck correction; None if the game is not corrected."""
     decisions: GameDecisions | None
     """The matches' decisions; None if no reply failed."""
     matches: Counter[str]

@@ -52,11 +52,11 @@ class Conduct(FileModel):
     replies: dict[str, int]
     """Number of replies by reading: move, illegal, unparsable, cut off."""
     repaired: int = 0
-    """Number of replies not in the requested form, in which a lenient reader found the move."""
+    """Number of replies whose move only a lenient reader found, because they do not have the requested form."""
     forfeits: int
     failures: dict[EndingKind, int]
-    """Number of matches that ended in a step in which the player failed, by kind: no legal move, timed out, out of
-    context, crashed."""
+    """Number of matches that ended with a failure of the player, by kind: no legal move, timed out, out of context,
+    crashed."""
     prompt_tokens: int
     """Number of tokens read, if the player reports them."""
     completion_tokens: int
@@ -129,7 +129,7 @@ class RatedBoard(FileModel):
     standings: list[Standing]
     """The players from best to worst; players without a rating are last."""
     players: list[str]
-    """The players of the rows and columns of `payoff`, in the order of their entries."""
+    """The players in the rows and columns of `payoff`, in the order of their entries."""
     payoff: list[list[Pairing | None]]
     """A row for each player and a column for each opponent. On the joint board, the mean share over games and the
     summed matches."""
@@ -209,7 +209,7 @@ class PlayStanding(FileModel):
     failing: float
     """The greatest estimated failure probability in any of its decisions."""
     reliability: Interval
-    """Share of its matches without a failed reply of its own."""
+    """Share of its matches in which no reply of the player failed."""
 
 
 class PlayResult(FileModel):
@@ -298,8 +298,8 @@ class GameResult(FileModel):
     board: RatedBoard | None
     """The ratings in a zero-sum game."""
     by_return: bool
-    """True if the players of `board` are ordered by mean return, corrected for luck if known, since the game
-    pays amounts; false if they are ordered by rating."""
+    """True if the players of `board` are ordered by mean return, since the game pays amounts; false if they are ordered
+    by rating. Mean returns are corrected for luck if known."""
     means: list[Mean] | None
     """The mean returns in other games, from best to worst."""
     returns: list[list[float | None]] | None

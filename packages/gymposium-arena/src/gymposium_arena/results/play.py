@@ -82,7 +82,7 @@ def _estimate_reliability(
     failed: Collection[int],
     get_weights: Callable[[Sequence[str]], Floats],
 ) -> Interval:
-    """Return the share of a player's matches without a failed reply; `failed` holds the indices of the others."""
+    """Return the share of a player's matches without a failed reply; `failed` holds the indices of matches with one."""
     own = [
         replace(one, players=(player,), utilities=(0.0 if i in failed else 1.0,))
         for i, one in enumerate(outcomes)

@@ -89,7 +89,7 @@ def describe_correction(luck: LuckResult) -> str:
 
 
 def format_flip(board: RatedBoard) -> str | None:
-    """Format a board's flip distance: `7 of 240 deals`; None if it has none."""
+    """Format a board's flip distance: `7 of 240 deals`. Returns None for a board without one."""
     return None if board.flip is None else f"{board.flip.deals:,} of {board.flip.of:,} deals"
 
 

@@ -58,7 +58,7 @@ def _collect_shares(game: GameResult) -> dict[tuple[str, str], float]:
 def choose_matches(
     players: Sequence[str], lineups: Sequence[PlayedLineup], expected: ExpectedPoints, most: int
 ) -> list[str]:
-    """Return the ids of at most `most` matches per lineup, and of each player's worst losses; none if `most` is 0."""
+    """Return the ids of at most `most` matches per lineup, and of each player's worst losses. Empty if `most` is 0."""
     chosen = [match for lineup in lineups for match in _sort_by_interest(lineup, expected)[:most]]
     if most:
         for player in players:

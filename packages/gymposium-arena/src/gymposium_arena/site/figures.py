@@ -94,8 +94,8 @@ class Lead:
 def sort_players(
     players: Iterable[str], joint: Sequence[PlayerFigure], games: Mapping[str, Sequence[PlayerFigure]]
 ) -> list[str]:
-    """Return the players in the order of the joint board, then others by the mean share of players ranked above them
-    in a game."""
+    """Return the players in the order of the joint board. Players that are not on it follow, by the mean share of
+    players ranked above them in a game."""
     place = {figure.player: number for number, figure in enumerate(joint)}
     above: dict[str, list[float]] = {}
     for figures in games.values():

@@ -32,7 +32,7 @@ from gymposium_arena.verify.replay import PlayerPool
 from gymposium_arena.yardsticks import exact_path
 
 SAMPLE = 8
-"""Default number of matches per lineup in which search players are rerun."""
+"""Default number of matches per lineup for rerunning search players."""
 
 
 def verify_board(

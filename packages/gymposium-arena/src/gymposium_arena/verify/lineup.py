@@ -21,7 +21,7 @@ from gymposium_arena.verify.findings import Finding
 from gymposium_arena.verify.replay import PlayerPool, RecordedPlayer, RerunScripts, needs_process
 
 MAX_FINDINGS = 1000
-"""Number of problems in a file after which the rest is left unchecked."""
+"""After this many problems in a file, the rest is not checked."""
 _MAX_NAMED = 3
 """Maximum number of missing matches to name."""
 
@@ -36,7 +36,7 @@ class LineupCheck:
     where: str
     """Its match file, relative to the board's folder."""
     samples: Mapping[Repeats, int]
-    """Number of matches in which players that repeat `slowly` or `up_to_rounding` are rerun."""
+    """Number of matches for rerunning players that repeat `slowly` or `up_to_rounding`."""
     seed: int
     """The seed that draws these matches."""
     content: bytes = b""

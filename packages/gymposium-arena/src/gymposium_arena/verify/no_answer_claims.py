@@ -1,7 +1,7 @@
 """Check claims that a player did not answer or ended its process.
 
-A false claim would win the match for the other side with a consistent record. So each claim's match is replayed in a
-separate process up to that decision, and the player is asked with the tournament's time limit.
+A false claim would win the match for the other side with a consistent record. Each claim's match is therefore replayed
+in a separate process up to that decision. The player is then asked with the tournament's time limit.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Backends, which hold the learner's model: on this machine, or elsewhere."""
+"""Backends, which hold the learner's model on this machine or elsewhere."""

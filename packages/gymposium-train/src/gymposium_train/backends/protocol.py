@@ -77,7 +77,7 @@ class Backend(BackendChecks, Protocol):
 
     def imitation_model(self, start: BackendStart) -> AbstractContextManager[LearningModel]:
         """Provide the model before the cold start, with an imitation learner, during the block. `reinforcement_model`
-        starts from the model it saves."""
+        starts from its saved result."""
 
     def reinforcement_model(self, start: BackendStart) -> AbstractContextManager[LearningModel]:
         """Provide the model after the cold start, with a reinforcement learner, during the block."""

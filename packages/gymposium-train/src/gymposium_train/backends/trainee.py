@@ -185,8 +185,8 @@ def make_trainee(
     """Yield the trainee of the run in `directory`. Its versions are saved in `versions/` in the directory. With
     `engine.kind = "vllm"`, the run's server starts, and stops at the end of the block.
 
-    Raises `GymposiumError` if a server does not start or serves another model, if no prompt of a game fits the context,
-    or if the chat template lacks the required tools."""
+    Raises `GymposiumError` if a server does not start or serves another model. Also raises it if no prompt of a game
+    fits the context, or if the chat template lacks the required tools."""
     prompting, chat, learner = config.prompting, model.chat, model.learner
     if (chat.thinking, chat.history) != (prompting.thinking, prompting.history):
         chat = Chat(chat.tokenizer, thinking=prompting.thinking, history=prompting.history)

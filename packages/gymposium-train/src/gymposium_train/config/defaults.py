@@ -68,8 +68,8 @@ PRETRAINED: Mapping[str, Any] = MappingProxyType(
 learning rate suits a LoRA. `credit.critic` applies only to credits with a critic. The values come from trials
 (docs/decisions/0042)."""
 ALL_WEIGHTS = 2e-5
-"""The default learning rate for training all weights of a pretrained model: a tenth of that of a LoRA (Schulman &
-Thinking Machines Lab, 2025)."""
+"""The default learning rate for training all weights of a pretrained model: a tenth of a LoRA's (Schulman & Thinking
+Machines Lab, 2025)."""
 
 
 def find_defaults(model: Model) -> dict[str, Any]:

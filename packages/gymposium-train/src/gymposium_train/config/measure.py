@@ -70,13 +70,13 @@ class Evaluation(Settings):
     opponents: tuple[str, ...] = Field(default=("random", "mcts-100"), min_length=1)
     """The opponents, named as in `gymposium list`. Not used in single-player games."""
     matches: int = Field(default=1000, ge=2)
-    """Number of matches against random players, or in single-player games. See `search_matches` for the others. In each
-    game, the number is rounded up to a multiple of the number of seats."""
+    """Number of matches against random players, or in single-player games. See `search_matches` for other opponents. In
+    each game, the number is rounded up to a multiple of the number of seats."""
     search_matches: int = Field(default=200, ge=2)
-    """Number of matches against each of the other opponents, which take longer to move."""
+    """Number of matches against each other opponent. These opponents take longer to move."""
     every: int | None = Field(default=None, ge=0)
-    """Number of steps between points of the learning curve. 0: none between first and last. By default, there are ten
-    points. A run with a budget has fewer if they would take more than a tenth of it."""
+    """Number of steps between points of the learning curve. 0: no points between the first and the last. By default,
+    there are ten points. A run with a budget has fewer if they would take more than a tenth of it."""
     curve_matches: int = Field(default=100, ge=2)
     """Number of matches per point of the learning curve, against the first opponent. They count toward the budget."""
     temperature: float | None = Field(default=None, ge=0.0)
@@ -86,16 +86,16 @@ class Evaluation(Settings):
 
 
 class Samples(Settings):
-    """Samples of rollouts for inspection, in `samples.jsonl`: groups of a step with the reward and advantages of each
-    trajectory, and some of their tokens. They have no effect on learning."""
+    """Rollout samples for inspection, in `samples.jsonl`: groups with each trajectory's reward and advantages, and the
+    tokens of some trajectories. They have no effect on learning."""
 
     every: int = Field(default=10, ge=0)
     """Number of steps between kept samples. The first and last steps are always kept. 0 keeps none."""
     groups: int = Field(default=4, ge=1)
     """Maximum number of groups kept per step, in planned order."""
     tokens: int = Field(default=16, ge=0)
-    """Number of trajectories per group kept with their tokens: the best, the worst, and others spaced evenly by
-    reward."""
+    """Number of trajectories per group that are kept with their tokens: the best, the worst, and more between them,
+    spaced evenly by reward."""
 
 
 class Checkpoints(Settings):
@@ -106,5 +106,5 @@ class Checkpoints(Settings):
     keep: int = Field(default=2, ge=2)
     """Number of latest checkpoints to keep. The last healthy checkpoint is kept, too."""
     best: bool = True
-    """Whether a run ends with the weights of the best point of its learning curve if the last point is clearly worse,
-    by more than the interval of their difference. Needs points (`evaluation.every`)."""
+    """Whether a run ends with the weights of its learning curve's best point if the last point is clearly worse. It
+    must be worse by more than the difference's interval. Needs points (`evaluation.every`)."""

@@ -1,9 +1,9 @@
 """Permissions for config files: the settings that need the user's consent.
 
 A config file, or the config in a run's directory, may come from anyone. Every name in it must pass the check for names
-in files (`gymposium.plugins.allowed`). So must every setting that opens a file, an address or a program, as declared by
-its plugin's spec. The user permits a setting by typing it, or by allowing its name with `gymposium --allow NAME`. A
-config may name the learner's model and servers on this machine.
+in files (`gymposium.plugins.allowed`). The same holds for every setting that opens a file, an address or a program, as
+declared by its plugin's spec. The user permits a setting by typing it, or by allowing its name with `gymposium --allow
+NAME`. A config may name the learner's model and servers on this machine.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _is_refused(check: Check, name: str) -> bool:
 
 
 def _list_checks(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, Check]]:
-    """Yield each name in a config that may open something, with its setting and the check it must pass."""
+    """Yield each name in a config that needs a check, with its setting and the check."""
     yield from ((("games",), name, check_named_game) for name in config.games)
     yield ("reward",), config.reward, check_named_reward
     opponents = [name for stage in config.stages for name in stage.opponents if name not in _OWN]
@@ -92,7 +92,7 @@ def _list_checks(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, Ch
 def _list_plugin_checks(
     path: tuple[str, ...], spec: ConfiguredSpec | None, values: Mapping[str, Any]
 ) -> Iterator[tuple[tuple[str, ...], str, Check]]:
-    """Yield a plugin's settings that open something: those declared by its spec, and all addresses."""
+    """Yield a plugin's settings that need permission: those that its spec declares, and all addresses."""
     opens = {} if spec is None else spec.opens
     if "" in opens:
         yield path, ".".join(path), _make_check(f"it opens {opens['']}")

@@ -109,5 +109,5 @@ class Pool(Settings):
     size: int = Field(default=8, ge=1)
     """Maximum number of kept versions. The oldest is dropped."""
     prioritise: Literal["uniform", "hard", "even"] = "hard"
-    """Versions to meet more often. `uniform`: none. `hard`: those that beat the learner. `even`: those of equal
-    strength (Vinyals et al., 2019)."""
+    """Versions to meet more often. `uniform`: all are met equally often. `hard`: versions that beat the learner.
+    `even`: versions of equal strength (Vinyals et al., 2019)."""

@@ -96,8 +96,8 @@ def find_missing(config: TrainConfig) -> Iterator[str]:
 
 
 def find_missing_locally(config: TrainConfig) -> Iterator[str]:
-    """Yield a sentence if the learner's model is missing on this machine and on the hub, and for each package or server
-    missing to load or serve it. May use the hub."""
+    """Yield a sentence if the learner's model is missing both on this machine and on the hub. Also yields one for each
+    package or server that is missing to load or serve it. May use the hub."""
     if config.model.load == "4bit":
         import torch
 
@@ -187,7 +187,7 @@ def _is_model(player: str) -> bool:
 
 
 def _report_error(where: str, look: Callable[..., object], *arguments: object) -> Iterator[str]:
-    """Yield the error that `look` raises, if any, as a sentence that begins with the name of the setting."""
+    """If `look` raises an error, yield it as a sentence that begins with the setting's name."""
     try:
         look(*arguments)
     except GymposiumError as error:

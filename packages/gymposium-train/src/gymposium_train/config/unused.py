@@ -75,8 +75,8 @@ USES = (
 
 
 def find_unused(config: TrainConfig, uses: Sequence[Use] = USES) -> Iterator[str]:
-    """Yield a sentence for each setting without effect that differs from its defaults: those of the small model, of a
-    pretrained model and of the backend."""
+    """Yield a sentence for each setting without effect, unless it has a default value: the small model's, a pretrained
+    model's or the backend's."""
     data, of_backend = config_to_data(config), config.backend.other_defaults
     idle = [use for use in uses if not use.used(config)]
     for path, value in _list_values(data):

@@ -113,8 +113,8 @@ class RatedGroup:
     def assign(
         self, advantages: Sequence[Sequence[float]] | None, targets: Sequence[Sequence[float]] | None = None
     ) -> RatedGroup:
-        """Return the group with the advantages of each episode's turns, and the critic's targets if there is one.
-        Without advantages, the group is tied."""
+        """Return the group with the advantages of each episode's turns, and with the critic's targets, if the credit
+        has a critic. Without advantages, the group is tied."""
         if advantages is None:
             return replace(self, tied=True)
         each = zip(self.episodes, advantages, targets or [()] * len(self.episodes), strict=True)
@@ -134,7 +134,7 @@ class Credit(Protocol):
 
     @property
     def critic(self) -> Critic | None:
-        """Settings of the critic that the credit needs, or None if it needs none."""
+        """Settings of the credit's critic, or None for a credit without a critic."""
         return None
 
     def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:

@@ -25,8 +25,8 @@ class RaeSettings(CreditSettings):
 @dataclass(frozen=True, slots=True)
 class Rae(Credit):
     """The reward minus a moving average of the role's rewards (Liu et al., 2025, SPIRAL). In a zero-sum game, the mean
-    over both seats is 0 for every policy, so a common baseline would credit the first player's advantage to its moves.
-    A separate average per role removes it.
+    over both seats is 0 for every policy. A common baseline would therefore credit the first player's advantage to its
+    moves. A separate average per role removes it.
 
     Trajectories are processed in order. Each uses the average before its own reward enters it, so no trajectory is part
     of its baseline. No group is dropped, because trajectories are not compared within groups."""

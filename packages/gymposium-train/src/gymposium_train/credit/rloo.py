@@ -1,4 +1,4 @@
-"""RLOO: a trajectory's reward relative to the mean of the others in its group."""
+"""RLOO: a trajectory's reward relative to the mean of its group's other rewards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymposium_train.credit.protocol import Credit, CreditSettings, RatedGroup
 
 
 class RlooSettings(CreditSettings):
-    """Leave-one-out baseline (Ahmadian et al., 2024): the reward minus the mean of the others in the group."""
+    """Leave-one-out baseline (Ahmadian et al., 2024): the reward minus the mean of the group's other rewards."""
 
     kind: Literal["rloo"] = "rloo"
     """Which credit assignment is used."""
@@ -37,7 +37,7 @@ class Rloo(Credit):
 
 
 def left_out(rewards: Sequence[float]) -> list[float] | None:
-    """Return each reward minus the mean of the others, or None if all are equal."""
+    """Return each reward minus the mean of the other rewards, or None if all are equal."""
     centred, n = group_advantages(rewards, normalise=False), len(rewards)
     if centred is None:
         return None

@@ -1,7 +1,7 @@
 """Attention within each sequence of a packed row, computed in diagonal blocks.
 
 The transformers library masks a packed row with a dense T × T mask, so time and memory grow quadratically with the
-whole row. Here, each sequence attends only to itself: the work is the sum of the squared lengths, and nothing of size T
+whole row. Here, each sequence attends only to itself. The work is the sum of the squared lengths, and nothing of size T
 × T is in memory. This is an attention implementation for transformers (`AttentionInterface`). Other passes, such as an
 engine's, are computed as with `sdpa`.
 """

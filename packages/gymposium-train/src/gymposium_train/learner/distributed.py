@@ -28,7 +28,7 @@ class DistributedLearner:
     model.
 
     Each process makes a proxy for the same model. The first process uses it like any `Learner`, inside `leading()`. In
-    the others, `follow()` repeats the calls until the first process leaves that block."""
+    the other processes, `follow()` repeats the calls until the first process leaves that block."""
 
     def __init__(self, local: LocalLearner, whole: Any | None = None) -> None:
         """`whole`, in the first process, is a complete copy of the model. Each update also updates its trained weights,

@@ -62,8 +62,8 @@ class Head:
     def logprobs(
         self, states: Tensor, ids: Tensor, *, temperature: float = 1.0, entropy: bool = False
     ) -> tuple[Tensor, Tensor | None]:
-        """Return log-probabilities [N, K] in float32 of the tokens `ids` [N, K] at places with hidden states [N, H],
-        and 0 if an id is -1. With `entropy`, also return the entropies [N] in nats of the whole distributions, without
+        """Return log-probabilities [N, K] in float32 of the tokens `ids` [N, K] at places with hidden states [N, H]. An
+        id of -1 gives 0. With `entropy`, also return the entropies [N] in nats of the whole distributions, without
         gradients."""
         bias = getattr(self.layer, "bias", None)
         logprobs, entropies = _LogProbs.apply(  # type: ignore[no-untyped-call]

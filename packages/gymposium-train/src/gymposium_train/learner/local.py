@@ -61,10 +61,10 @@ class LocalLearner:
         """A learner that only imitates needs no `loss`. Steps with a non-finite gradient are described in files in
         `dumps`.
 
-        In a `world` of several processes, each process makes a learner of the same model, keeps a part of it, and calls
-        the same methods in the same order (`gymposium_train.learner.distributed`). The model may then be on torch's
-        `meta` device, without weights. Each process gets its part of `weights`, the complete model of the first
-        process, so no other process ever holds the whole model.
+        In a `world` of several processes, each process makes a learner of the same model and keeps a part of it. All
+        processes call the same methods in the same order (`gymposium_train.learner.distributed`). The model may then be
+        on torch's `meta` device, without weights. Each process gets its part of `weights`, the complete model of the
+        first process, so no other process ever holds the whole model.
 
         Raises `GymposiumError` if no parameter is trainable, or if the model cannot be split into trunk and head.
         Raises `BadOption` for a layout that several processes cannot use."""
@@ -214,8 +214,8 @@ class LocalLearner:
         return gather(self._stepper, self.reference, counts, self.world)
 
     def load(self, tensors: Mapping[str, Tensor] | None) -> None:
-        """Restore the state from `tensors`. With several processes, only the first one gets it, and the others get
-        None. Raises `GymposiumError` if the learner's settings differ."""
+        """Restore the state from `tensors`. With several processes, only the first one gets the tensors, and the others
+        get None. Raises `GymposiumError` if the learner's settings differ."""
         counts = put_back(tensors, self._stepper, self.reference, self.world)
         self._masters.copy_to_model()
         self.policy_version, self._stepper.bad_in_a_row = counts["policy_version"], counts["bad_in_a_row"]

@@ -73,8 +73,8 @@ class Loss:
 
     @torch.no_grad()
     def note_start(self, batch: TokenBatch, logprobs: Tensor, metrics: Metrics) -> None:
-        """Record two differences before the first optimizer step: between the log-probabilities of the learner [M] and
-        the engine, and between those of the learner and the ratios' denominators."""
+        """Record two differences of the learner's log-probabilities [M] before the first optimizer step: from the
+        engine's, and from the ratios' denominators."""
         metrics.add("train/mismatch_kl", float(mismatch_kl(logprobs, batch.engine).sum()), len(logprobs))
         if len(logprobs):
             metrics.peak("train/first_log_ratio", float((logprobs - self.proximal(batch)).abs().max()))

@@ -1,9 +1,9 @@
 """Estimates of the memory needed for learning, from a model's shapes, without its weights.
 
-An update runs on fake tensors, which have shapes but no numbers, while the sizes of all live tensors are added up. So
-an estimate reflects the architecture, the layout, checkpointing and the LoRA, and takes about a second for any model.
-The parts it misses are small: kernel workspaces, the optimizer's temporary tensors, and memory kept by the allocator
-(`gymposium_train.run.memory.return_large_blocks`).
+An update runs on fake tensors, which have shapes but no numbers, while the sizes of all live tensors are added up. An
+estimate therefore reflects the architecture, the layout, checkpointing and the LoRA. It takes about a second for any
+model. The parts it misses are small: kernel workspaces, the optimizer's temporary tensors, and memory kept by the
+allocator (`gymposium_train.run.memory.return_large_blocks`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class LearnerMemory:
     """The memory of a learner in bytes, by part."""
 
     weights: int
-    """All weights, in the number type for computation and, if trained, also in float32."""
+    """All weights in the number type for computation, and the trained ones in float32, too."""
     gradients: int
     """Gradients of the trained weights, in float32."""
     optimizer: int

@@ -1,9 +1,9 @@
 """Number types: a model's type for computation, and its weights' type for learning.
 
 Weights are learned in float32 ("master weights": Micikevicius et al., 2018, arXiv 1710.03740). bfloat16 has 8
-significant bits, so the neighbors of a weight of 0.02 are 1e-4 away, and an optimizer step of 1e-5 is rounded away. If
-the model computes in bfloat16, it holds rounded copies of the weights. Its gradients are accumulated in float32, and
-each optimizer step rounds the copies anew.
+significant bits. The neighbors of a weight of 0.02 are 1e-4 away, so an optimizer step of 1e-5 is rounded away. If the
+model computes in bfloat16, it holds rounded copies of the weights. Its gradients are accumulated in float32, and each
+optimizer step rounds the copies anew.
 """
 
 from __future__ import annotations

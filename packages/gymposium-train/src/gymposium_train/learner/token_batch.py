@@ -43,7 +43,7 @@ class TokenBatch:
 def token_batch(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], device: Any) -> TokenBatch:
     """Make the tensors of some rows. `where` is the index of each row's sequence, and `starts` the first of the N
     places of each sequence. There may be no rows, because a process may run sequences only to keep in step with the
-    others."""
+    other processes."""
     spans = [span for row in rows for span in row.spans]
     begins = [starts[sequence] for sequence in where]
     places = [n for row, begin in zip(rows, begins, strict=True) for n in range(begin, begin + row.sampled)]

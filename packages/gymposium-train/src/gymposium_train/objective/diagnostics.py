@@ -17,9 +17,9 @@ def approx_kl(logprobs: Tensor, old: Tensor) -> Tensor:
 
 @torch.no_grad()
 def explained_variance(values: Tensor, targets: Tensor) -> float:
-    """Return the share of the targets' variance that the critic's values explain: 1 is all of it, 0 is no better than a
-    constant, and below 0 is worse. Both arguments have shape [T], over all turns of a batch. NaN if the targets do not
-    vary."""
+    """Return the share of the targets' variance that the critic's values explain. 1 is all of it, 0 is no better than a
+    constant, and negative values are worse. Both arguments have shape [T], over all turns of a batch. NaN if the
+    targets do not vary."""
     variance = targets.var(correction=0)
     if variance == 0.0:
         return float("nan")

@@ -26,8 +26,8 @@ class SurrogateSettings(ClippedSettings):
     """Base class of the settings of clipped surrogates."""
 
     clip_dual: float = Field(default=3.0, ge=0.0)
-    """The loss of a negative advantage is at most this number times the advantage (Ye et al., 2020), so that a token
-    whose probability rose sharply does not dominate a step. 0: no bound."""
+    """The loss of a negative advantage is at most this number times the advantage (Ye et al., 2020). A token whose
+    probability rose sharply then cannot dominate a step. 0: no bound."""
 
 
 class PpoSettings(SurrogateSettings):
@@ -58,7 +58,8 @@ class ClippedObjective(Objective):
 class Ppo(ClippedObjective):
     """The clipped surrogate (Schulman et al., 2017), with a separate upper bound as in DAPO (Yu et al., 2025). It is
     the worse of the plain and the clipped ratio, times the advantage. A token gets no gradient once its ratio has
-    passed a bound in the direction of its advantage. With a negative advantage, it also gets none above `clip_dual`."""
+    passed a bound in the direction of its advantage. With a negative advantage, it also gets no gradient above
+    `clip_dual`."""
 
     settings: SurrogateSettings
 

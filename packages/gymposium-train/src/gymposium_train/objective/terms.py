@@ -20,7 +20,7 @@ def k1(logprobs: Tensor, reference: Tensor) -> Tensor:
 
 def k2(logprobs: Tensor, reference: Tensor) -> Tensor:
     """Return half the squared difference of the log-probabilities. As a value, it is biased. As a loss on samples of
-    the policy, its mean gradient is exactly that of KL(policy ‖ reference) of the token's distribution (Tang & Munos,
+    the policy, its mean gradient is exactly that of KL(policy ‖ reference) over the token's distribution (Tang & Munos,
     2025)."""
     return 0.5 * (logprobs - reference).square()
 
@@ -65,14 +65,14 @@ def entropy_among(scores: Tensor, real: Tensor) -> Tensor:
     """Return the entropy in nats of each distribution, renormalized over some of its tokens.
 
     `scores` [N, W] are the log-probabilities of these tokens, and `real` [N, W] is False for padding. Returns [N], with
-    0 for one token or none. A renormalized distribution depends only on the logits of its tokens, so the gradient of
-    all others is 0: their probability is neither rewarded nor penalized.
+    0 for fewer than two tokens. A renormalized distribution depends only on the logits of its tokens, so all other
+    tokens have gradient 0. Their probability is neither rewarded nor penalized.
 
     As a bonus, it is taken at each sampled token, among those that continue a legal reply. By the chain rule, the
-    entropy of a distribution over a tree of replies is a sum over the nodes: the probability of reaching a node, times
-    the entropy there. The bonus summed along a reply sampled from that distribution therefore has its entropy as the
-    mean. If replies may also leave the tree, a node counts as often as it is reached. As in any per-token bonus, the
-    gradient is that of the entropies only, not of the probability of reaching a node."""
+    entropy over a tree of replies is a sum over its nodes: each node's entropy, times the probability of reaching the
+    node. The bonus summed along a reply sampled from that distribution therefore has its entropy as the mean. If
+    replies may also leave the tree, a node counts as often as it is reached. As in any per-token bonus, the gradient is
+    that of the entropies only, not of the probability of reaching a node."""
     some = scores.masked_fill(~real, torch.finfo(scores.dtype).min)
     return entropy(some.log_softmax(dim=-1).masked_fill(~real, 0.0))
 

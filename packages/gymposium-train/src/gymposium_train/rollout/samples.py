@@ -23,8 +23,8 @@ class TracedTurn(Protocol):
 
 
 class TokenTrajectory(Protocol):
-    """A sequence of turns to learn from. `gymposium.records.trajectories.Trajectory` is one seat's turns in a match. A
-    trajectory that does not come from a match needs only this protocol."""
+    """A sequence of turns to learn from. `gymposium.records.trajectories.Trajectory` implements it for one seat's turns
+    in a match. A trajectory that does not come from a match needs only this protocol."""
 
     @property
     def turns(self) -> Sequence[TracedTurn]:
@@ -58,8 +58,8 @@ def make_episode(role: str, trajectory: TokenTrajectory, reward: Reward) -> Epis
 def annotate_episode(
     episode: Episode, rows: Iterable[Row], *, critic: bool, after: float = 0.0, k1: float = 0.0
 ) -> Episode:
-    """Return an episode with annotated rows (`Learner.annotate`). `after` is the critic's value of the next prompt. For
-    each nat by which a turn's tokens are likelier than under the reference, `k1` is subtracted from its reward."""
+    """Return an episode with annotated rows (`Learner.annotate`). `after` is the critic's value of the next prompt.
+    `k1` is the penalty on a turn's reward per nat of its tokens' log-probability above the reference's."""
     episode = replace(episode, rows=tuple(rows), after=after)
     rewards, spans = episode.rewards, episode.spans
     if critic and next_prompt(episode) is not None:  # the critic estimates the rewards it could still earn

@@ -26,8 +26,8 @@ _NAME = re.compile(r"step-[0-9]{1,18}")
 def save_checkpoint(
     directory: Path, learner: Learner, state: Mapping[str, Any], *, keep: int, besides: int | None = None
 ) -> Path:
-    """Write the checkpoint of `state["step"]` atomically, and remove all but the newest `keep` checkpoints and that of
-    step `besides`."""
+    """Write the checkpoint of `state["step"]` atomically. Then remove all checkpoints except the newest `keep` and that
+    of step `besides`."""
     target = checkpoint_path(directory, state["step"])
     sweep(directory, "step-")
     if target.exists():
@@ -104,7 +104,7 @@ class CheckpointKeeper:
 
     def roll_back(self) -> dict[str, Any]:
         """Restore the learner from the last healthy checkpoint, and remove later ones. Returns its state. Policy
-        version numbers keep increasing, so that none is published twice."""
+        version numbers keep increasing, so that no number is published twice."""
         version = self._learner.policy_version
         remove_later(self._directory, self.healthy)
         state = load_checkpoint(checkpoint_path(self._directory, self.healthy), self._learner)

@@ -31,7 +31,7 @@ PENALTY = 0.5
 TRIES = 3
 """Number of failed replies per seat and match at this cost. The next one forfeits the match."""
 ROOM = 1.5
-"""Factor applied to the longest reply in these matches or in files, because others may be longer."""
+"""Factor applied to the longest reply in these matches or in files, because other replies may be longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,7 @@ def _fitted_to_games(config: TrainConfig) -> TrainConfig:
 
 
 def _with_room_to_think(config: TrainConfig) -> TrainConfig:
-    """Raise the reply limit of a named model whose replies may contain text besides the move, unless the limit is
-    given."""
+    """Raise the reply limit of a named model whose replies may contain more than a move, unless the limit is given."""
     prompting = config.prompting
     bare = prompting.reply in ("move", TOOLS) and not prompting.thinking and config.games
     if config.model.name is None or prompting.max_tokens is not None or bare:

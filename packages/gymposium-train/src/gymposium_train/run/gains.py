@@ -1,4 +1,4 @@
-"""Comparisons of the trained policy with others, deal by deal, for the verdict on a run."""
+"""Comparisons of the trained policy with other policies, deal by deal, for the verdict on a run."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Series = list[float | None]
 
 
 def compare(run: UnderWay, what: str) -> None:
-    """Add the trained policy's gain in mean return over `what` to the results, for each game and opponent, along with
-    the range of each game's returns. Both policies were measured on the same deals."""
+    """Add the trained policy's gain in mean return over `what` to the results, for each game and opponent. Also add the
+    range of each game's returns. Both policies were measured on the same deals."""
     gains: dict[str, dict[str, list[float]]] = {}
     both = _returns(run, what), _returns(run, AFTER)
     for game in run.games:

@@ -18,7 +18,7 @@ KL_LIMIT = 0.5
 MOST_SETBACKS = 3
 """Maximum number of rollbacks. After that, the run ends with the state it rolled back to."""
 MAX_IDLE_STEPS = 10
-"""Number of consecutive steps without rows to learn from after which a run ends."""
+"""A run ends after this many consecutive steps without rows to learn from."""
 SHOWN = 3
 """Maximum number of replies to quote."""
 
@@ -80,7 +80,7 @@ class StopRule:
 
 def describe_problems(step: int, metrics: Mapping[str, Any], groups: Sequence[Group], tied: int) -> Iterator[str]:
     """Describe what keeps a run from learning at a step, counted from 1: replies that failed before any update, or only
-    tied groups, now in `tied` steps in a row."""
+    tied groups. `tied` counts the latest consecutive steps with only tied groups."""
     if step == 1 and (failed := failed_share(metrics)) > FAILED_LIMIT:
         yield (
             f"Step {step}: {failed:.0%} of the replies fail before any update: {quote_replies(groups, failed=True)}. "

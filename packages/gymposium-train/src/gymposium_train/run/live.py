@@ -136,8 +136,8 @@ class _RemainingTimeColumn(TimeRemainingColumn):
 
 
 class Terminal:
-    """A view for terminals: the current phase's bar, with a sparkline of its main metric and its newest metrics below,
-    and a line for each requested metric. When a phase ends, its bar is replaced by lines above the display."""
+    """A view for terminals. It shows the current phase's bar, below it a sparkline of the main metric and the newest
+    metrics, and a line for each requested metric. When a phase ends, its bar is replaced by lines above the display."""
 
     def __init__(self, console: Console, wanted: Sequence[str] = ()) -> None:
         """`wanted` names further metrics, with patterns such as `train/*`."""

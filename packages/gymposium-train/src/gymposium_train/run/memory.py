@@ -198,7 +198,7 @@ def _architecture(config: TrainConfig) -> Any:
 
 
 def _longest_prompt(config: TrainConfig) -> int:
-    """Return the number of tokens of the longest prompt in random matches of the games. Uses `optimizer.token_budget`
+    """Return the length in tokens of the longest prompt in random matches of the games. Uses `optimizer.token_budget`
     for small models without a tokenizer and for games that cannot be played at random."""
     games = [game for game in map(load_game, config.games) if game.spec.plays_at_random]
     name, prompting = config.model.name, config.prompting

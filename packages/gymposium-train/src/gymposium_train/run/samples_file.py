@@ -42,7 +42,7 @@ class SamplesFile:
     """Called with a text that shows some replies of each kept step."""
 
     def keep(self, step: int, groups: Sequence[RatedGroup]) -> None:
-        """Write the groups of a step, if the step is to be kept. Steps count from 1."""
+        """Write the groups of a step if its samples are kept. Steps count from 1."""
         every = self.settings.every
         if every == 0 or (step % every and step not in (1, self.steps)):
             return

@@ -80,7 +80,7 @@ class Policies:
     newest: Callable[[], LanguageModelPlayer]
     """Returns a player of the newest policy. Raises `GymposiumError` if there is none yet."""
     recent: Callable[[Policy], LanguageModelPlayer]
-    """Returns a player of a policy that may still answer. Raises `GymposiumError` for others."""
+    """Returns a player of a policy that may still answer. Raises `GymposiumError` for other policies."""
     staleness: int = 0
     """Maximum number of steps that a policy may be behind when the run learns from its sessions."""
 
@@ -100,7 +100,7 @@ class Service:
     steps: int | None = None
     """The number of steps of the run."""
     counts: Counter[str] = field(default_factory=Counter)
-    """Number of requests by the beginning of their prompts, and of those answered again."""
+    """Number of requests by how their prompts begin, and number of requests answered again."""
     differences: Counter[str] = field(default_factory=Counter)
     """Number of requests with a reply that the client had changed, by field."""
     clients: dict[str, float] = field(default_factory=dict)

@@ -36,7 +36,7 @@ class SessionSettings(SourceSettings):
     """Maximum number of concurrent commands."""
     most_groups: int = Field(default=1024, ge=1)
     """Maximum number of complete groups that wait for a step. At the maximum, clients must wait before they begin
-    others."""
+    further groups."""
     most_sessions: int = Field(default=1024, ge=1)
     """Maximum number of open sessions."""
     expires: float = Field(default=3600.0, gt=0.0)

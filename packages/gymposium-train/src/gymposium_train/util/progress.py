@@ -36,7 +36,7 @@ class Interruption:
         os.write(sys.stderr.fileno(), b"\nStopping at the next safe moment (Ctrl-C again: at once) ...\n")
 
     def stop_here(self) -> None:
-        """Raise `KeyboardInterrupt` if the run is to stop. Call it at safe points."""
+        """Raise `KeyboardInterrupt` if the run should stop. Call it at safe points."""
         if self._asked is not None:
             raise _stop(self._asked)
 

@@ -67,15 +67,15 @@ class HostedAdapter:
     directory: Path
     """The directory of the adapter."""
     salt: str
-    """A digest of the weights, part of the key of the server's prefix cache, so that a cached prefix is never used with
-    other weights."""
+    """A digest of the weights. It is part of the key in the server's prefix cache, so a cached prefix is never used
+    with other weights."""
     rank: int
     """The largest rank of its layers."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostedWeights:
-    """All weights of a model that the server must load in place of its own."""
+    """All weights of a model, which the server must load in place of its current weights."""
 
     directory: Path
     """The directory of the safetensors."""
@@ -289,8 +289,8 @@ class Connection:
         self.weights = weights
 
     async def hold(self, contents: ServerContents) -> None:
-        """Load these weights, and unload all other adapters of this engine. If `contents` change meanwhile, the server
-        ends up with the final contents."""
+        """Load these weights, and unload all other adapters of this engine. If `contents` change during the call, the
+        server ends up with the final contents."""
         adapters = contents.adapters
         while True:
             if contents.weights is not None and self.weights != contents.weights:

@@ -30,11 +30,11 @@ T = TypeVar("T")
 
 
 class VllmEngine(ServerRequests):
-    """A token engine over vLLM servers of one model. The requests of a conversation go to one server, whose cache has
-    its beginning. If that server dies, they go to the next one until it is back.
+    """A token engine over vLLM servers of one model. The requests of a conversation go to one server, whose cache holds
+    the conversation's beginning. If that server dies, they go to the next one until it is back.
 
-    A server started by this process is restarted when it dies. Any other server is awaited. The servers must see the
-    adapter directories under the same paths."""
+    A server started by this process is restarted when it dies. For any other server, the engine waits. The servers must
+    see the adapter directories under the same paths."""
 
     def __init__(
         self,
@@ -46,11 +46,12 @@ class VllmEngine(ServerRequests):
         seeded: bool = True,
     ) -> None:
         """`urls` are those of the servers. `stops` are the tokens that end a reply. At most `at_once` requests are in
-        flight per server, and the others wait here. The default is the server's own limit if gymposium started it, else
+        flight per server, and further requests wait in this process. The default is the server's own limit if gymposium
+        started it, else
         64. `seeded` requests carry seeds, so the same request gets the same reply, but vLLM samples them one at a time.
 
-        Raises `GymposiumError` with the fix if a server does not answer, serves another model, or runs a different
-        version than the others."""
+        Raises `GymposiumError` with the fix if a server does not answer or serves another model, or if the servers'
+        versions differ."""
         if not urls:
             raise BadOption("Give the URL of at least one vLLM server.")
         connections = [Connection(url, model, min(stops), at_once, patience) for url in urls]
@@ -107,8 +108,8 @@ class VllmEngine(ServerRequests):
         return tuple(self._policies.adapters)
 
     def load(self, directory: Path, policy: Policy) -> None:
-        """Load an adapter on the servers, in addition to the others. Returns when each available server has loaded it.
-        A server that rejects it gets no requests until it accepts. An adapter that is already loaded stays
+        """Load an adapter on the servers, in addition to the other adapters. Returns when each available server has
+        loaded it. A server that rejects it gets no requests until it accepts. An adapter that is already loaded stays
         unchanged."""
         with self._changing:
             self._load(directory.absolute(), policy)

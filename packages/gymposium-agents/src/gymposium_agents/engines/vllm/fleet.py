@@ -60,8 +60,8 @@ class Fleet:
         self._change = asyncio.Event()
 
     async def open(self) -> None:
-        """Check the servers and learn their limits. Raises `GymposiumError` if one does not answer, is not the expected
-        one, or runs a different version than the others."""
+        """Check the servers and learn their limits. Raises `GymposiumError` if a server does not answer or is not the
+        expected one, or if the servers' versions differ."""
         await asyncio.gather(*(member.connection.open() for member in self.members))
         for member in self.members:
             self._check_version(member.connection)
@@ -83,7 +83,7 @@ class Fleet:
         self, body: dict[str, Any], policy: Policy, order: Sequence[Member], read: Callable[[dict[str, Any], Policy], T]
     ) -> T:
         """Send `body` to the first available server of `order`, in the name of `policy`, and return the answer parsed
-        by `read`, which also gets the policy that answers.
+        by `read`. `read` also gets the policy that answers.
 
         Raises `GymposiumError` if a healthy server does not answer within the time limit or no server comes back.
         Raises `ServerUnavailable` if `order` names only some of the servers and none of them is available."""
@@ -119,9 +119,9 @@ class Fleet:
         return workers if all(workers) else []
 
     async def present(self) -> list[Member]:
-        """Return the available servers. Waits for one if there is none.
+        """Return the available servers. Waits until at least one server is available.
 
-        Raises `GymposiumError` if none is expected back."""
+        Raises `GymposiumError` if no server is expected back."""
         while not (present := [member for member in self.members if member.present]):
             problems = [member.problem for member in self.members if member.problem is not None]
             if len(problems) == len(self.members):
@@ -133,8 +133,8 @@ class Fleet:
 
     async def replace_weights(self, weights: HostedWeights) -> None:
         """Replace the weights of every server's model, between its requests. Returns when each available server has
-        loaded them. The others load them before they become available again. Raises `ServerRefusal` if every server
-        refuses. They then keep their weights."""
+        loaded them. Unavailable servers load them before they become available again. Raises `ServerRefusal` if every
+        server refuses. They then keep their weights."""
         before, self.contents.weights = self.contents.weights, weights
         try:
             await self._change_each(lambda member: member.replace_weights(weights))
@@ -143,8 +143,8 @@ class Fleet:
             raise
 
     async def load(self, policy: Policy, held: HostedAdapter) -> None:
-        """Load an adapter on every server. Returns when each available server has loaded it. The others load it before
-        they become available again. Raises `ServerRefusal` if every server refuses it."""
+        """Load an adapter on every server. Returns when each available server has loaded it. Unavailable servers load
+        it before they become available again. Raises `ServerRefusal` if every server refuses it."""
         self.contents.adapters[policy] = held
         try:
             await self._change_each(lambda member: member.connection.load(policy, held))
@@ -251,7 +251,7 @@ class Fleet:
     # -- the members
 
     def _check_version(self, connection: Connection) -> None:
-        """Raise `GymposiumError` if a server runs a different version of vLLM than the others."""
+        """Raise `GymposiumError` if the servers run different versions of vLLM."""
         for other in (member.connection for member in self.members):
             if other.version != connection.version:
                 raise GymposiumError(

@@ -37,8 +37,8 @@ def make_vllm_engine(start: EngineStart, settings: VllmSettings) -> VllmEngine:
 
 
 def make_server_settings(start: EngineStart, settings: VllmSettings) -> list[ServerSettings]:
-    """Return the settings of the servers that a run starts: the learner's number type, a sufficient adapter rank, and a
-    slot for each version that one batch may name. With fewer slots, vLLM would reload versions again and again.
+    """Return the settings of the servers that a run starts. They have the learner's number type, a sufficient adapter
+    rank, and a slot for each version in a batch. With fewer slots, vLLM would reload versions again and again.
 
     Raises `BadOption` if the rank or the number of adapters is unknown, because a player must name a server."""
     if start.lora_rank is None or start.versions is None:

@@ -37,9 +37,9 @@ class Member:
         check: Callable[[Connection], None],
         changed: Callable[[], None],
     ) -> None:
-        """`contents` is what each server of the fleet must hold. `start` starts a coroutine alongside the
-        requests. `check` raises `GymposiumError` for a server that does not match the others. `changed` is called when
-        the member comes back or has a problem."""
+        """`contents` is what each server of the fleet must hold. `start` starts a coroutine alongside the requests.
+        `check` raises `GymposiumError` for a server that does not match the other servers. `changed` is called when the
+        member comes back or has a problem."""
         self.connection = connection
         self.present = True
         self.problem: Exception | None = None
@@ -86,7 +86,7 @@ class Member:
 
     @asynccontextmanager
     async def _paused(self) -> AsyncIterator[None]:
-        """Hold back new requests inside the block, which begins when none is in flight."""
+        """Hold back new requests inside the block, which begins when no request is in flight."""
         self._open.clear()
         try:
             await self._idle.wait()

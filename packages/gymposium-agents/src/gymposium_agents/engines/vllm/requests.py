@@ -35,7 +35,7 @@ class Policies:
     """The version of the weights that replaced the model's own, if any."""
 
     def named(self, policy: Policy | None) -> Policy:
-        """Return the policy that is to answer: the current one for None. Requests for earlier versions of replaced
+        """Return the policy that should answer: the current one for None. Requests for earlier versions of replaced
         weights get the current version. Raises `GymposiumError` if the policy is not loaded."""
         if policy is None:
             return self.current
@@ -64,7 +64,7 @@ class ServerRequests:
         seeded: bool,
     ) -> None:
         """`stops` are the tokens that end a reply. `seeded` is as in `VllmEngine`. With `only`, just that server is
-        asked. If the fleet has others, requests raise `ServerUnavailable` while it is unavailable."""
+        asked. In a fleet of several servers, requests raise `ServerUnavailable` while it is unavailable."""
         self.stops = stops
         self._loop, self._fleet, self._policies, self._only, self._seeded = loop, fleet, policies, only, seeded
 
@@ -74,8 +74,8 @@ class ServerRequests:
 
     @property
     def context(self) -> int:
-        """The maximum number of tokens of a prompt and its completion together: one less than the lowest limit of the
-        servers, because scoring needs one more token."""
+        """The maximum number of tokens of a prompt and its completion together. It is one less than the servers' lowest
+        limit, because scoring needs one more token."""
         return min(member.connection.longest for member in self._fleet.members) - 1
 
     def submit(self, request: TokenRequest, sampling: Sampling) -> Future[Completion]:

@@ -219,8 +219,8 @@ def _find_free_port(host: str) -> int:
 
 
 def _check_free(host: str, port: int) -> None:
-    """Raise `GymposiumError` if the port is in use, because the other server's answers would be mistaken for those of
-    the new one."""
+    """Raise `GymposiumError` if the port is in use, because the other server's answers would be mistaken for the new
+    server's."""
     with _open_socket(host) as free:
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

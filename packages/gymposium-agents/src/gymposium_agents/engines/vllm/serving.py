@@ -1,8 +1,8 @@
 """vLLM's server with two additional routes, and fixes for bugs of its CPU build.
 
-It runs as a script in vLLM's environment (`python -P serving.py ARGUMENTS …`) and imports nothing from gymposium.
-vLLM's processes are forked, or spawned and execute this file again, so all of them have the changes. A change that does
-not fit another version of vLLM is left out with a warning.
+It runs as a script in vLLM's environment (`python -P serving.py ARGUMENTS …`) and imports nothing from gymposium. All
+of vLLM's processes have the changes, because they are forked, or spawned and then execute this file again. A change
+that does not fit another version of vLLM is left out with a warning.
 
 `GET /v1/gymposium` reports the server's limit on concurrent requests, the digest (`compute_digest`) of each adapter's
 tensors as loaded by each worker, and the version and digests of replaced weights.
@@ -138,8 +138,8 @@ def replace_weights_on_request() -> None:
 
 
 def repack_weights(model: Any) -> None:
-    """Pack the reloaded weights that the CPU build of vLLM 0.32 packs only at the first load: output layers that share
-    the embedding's weights, and experts. Otherwise they keep computing with the old weights."""
+    """Pack reloaded weights that the CPU build of vLLM 0.32 packs only at the first load. These are experts, and output
+    layers that share the embedding's weights. Without this, they keep computing with the old weights."""
     head = import_module("vllm.model_executor.layers.vocab_parallel_embedding").ParallelLMHead
     for layer in model.modules():
         if isinstance(layer, head):
@@ -237,7 +237,7 @@ async def replace_weights(state: Any, directory: str, version: str) -> dict[str,
 def patch_lora_operations(package: Any) -> None:
     """Fix the CPU operations of vLLM 0.32 (`lora/ops/torch_ops/lora_ops.py`) for tokens without an adapter.
 
-    Such a token has the adapter index -1, which the operations treat as the last slot: once all slots are filled, the
+    Such a token has the adapter index -1, which the operations treat as the last slot. Once all slots are filled, the
     base model answers with the adapter in that slot. The fix makes `bgmv_shrink`, which all other operations use,
     return 0 for such tokens. It is replaced in its module and in the package that re-exports it."""
     shrink = package.lora_ops.bgmv_shrink

@@ -34,7 +34,7 @@ CPU_LORA_LAYERS = (
 ).split()
 """The layers that an adapter may change on a CPU: linear layers, by the names used in models, without the output layer.
 With a LoRA on the output layer, vLLM 0.32 for CPUs crashes on a request for prompt log-probabilities in a batch with
-others. In `lora/punica_wrapper/punica_cpu.py`, add_lora_logits has one index per request, not per token."""
+other requests. In `lora/punica_wrapper/punica_cpu.py`, add_lora_logits has one index per request, not per token."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Setup of vLLM's virtual environment, where versions of torch and transformers may differ from those of gymposium."""
+"""Setup of vLLM's virtual environment, whose versions of torch and transformers may differ from gymposium's."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Steps(ABC):
     """The steps of an episode, reported to a `LoggedMatch`."""
 
     first_move_step: int
-    """Number of the first step in which agents move."""
+    """Number of the first step with agents' moves."""
     running_reward: float | None
     """Every agent's reward before the last step."""
 
@@ -59,11 +59,11 @@ class Steps(ABC):
         """Check the final rewards and statuses. Raises `BadLog` on a mismatch."""
 
     def report_start(self) -> None:
-        """Report events before the first move; none by default."""
+        """Report events before the first move. Does nothing by default."""
         return
 
     def report_after(self, number: int) -> None:
-        """Report events after a step's moves; none by default."""
+        """Report events after a step's moves. Does nothing by default."""
         return
 
     def report(self) -> LoggedMatch:

@@ -101,7 +101,7 @@ class HostedModels(KeptModels):
     files.
 
     The engine plays one version. Replies in progress end with the version that they began with, and matches in progress
-    continue with the new one: each reply reports the version that sampled it."""
+    continue with the new one. Each reply reports the version that sampled it."""
 
     def __init__(
         self,

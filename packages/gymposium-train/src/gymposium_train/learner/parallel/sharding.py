@@ -1,7 +1,7 @@
 """Sharding of a model, one shard per process (FSDP2, which shards each parameter: Zhao et al., 2023, arXiv 2304.11277).
 
-A layer's weights are whole only while it runs. So is each gradient, which is then summed over the processes. Between
-steps, every parameter is a `DTensor`, and this process holds a part of it.
+A layer's weights are whole only while it runs. The same holds for its gradients, which are then summed over the
+processes. Between steps, every parameter is a `DTensor`, and this process holds a part of it.
 """
 
 from __future__ import annotations

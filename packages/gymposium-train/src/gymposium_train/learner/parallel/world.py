@@ -64,7 +64,7 @@ class Processes:
         """Send a command to the other processes, or receive it there. Returns when all processes have received it.
 
         This is a broadcast through the store, and may wait for days. A command that ends the processes must be sent
-        this way: a gloo thread that still holds an object when Python exits aborts its process
+        this way. With gloo, a thread that still holds an object when Python exits aborts its process
         (pytorch/pytorch#179291)."""
         if self.store is None:
             return self.broadcast(value)  # type: ignore[return-value] # T is the type in the first process

@@ -37,8 +37,8 @@ _PAST = "random author"
 
 
 class RandomAuthor:
-    """A uniform random player that records a lesson for a language model as the trace of each reply: the messages the
-    model would have read, and its answer."""
+    """A uniform random player that records lessons for a language model. The trace of each reply is a lesson: the
+    messages that the model would have read, and its answer."""
 
     name = RandomPlayer.name
 
