@@ -47,7 +47,7 @@ attend to its cards on every seed. A larger vocabulary halves the length of rows
 SETTINGS = PlayerSettings("compact", "move", max_tokens=8, context="full", temperature=1.0)
 """The settings of the model's players. With `context="state"`, it does not remember earlier turns."""
 SHARES = (0.7, 0.3)
-"""How often the model is taught to write a move in its usual tokens, and in the second most usual ones."""
+"""Shares of the imitated replies that write a move in its usual tokens, and in its second most usual tokens."""
 IMITATION_RATE, IMITATED_AT_ONCE = 6e-3, 32
 MUCH, LITTLE = 300, 80
 """Numbers of imitation steps. After many, nearly all replies are legal moves. After few, the model learns sooner from

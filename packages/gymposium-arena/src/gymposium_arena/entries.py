@@ -33,11 +33,11 @@ class Revision(FileModel):
     """The exact version of a player: its code, its files and other facts. It never changes."""
 
     code: dict[str, str]
-    """Distribution and version of its code, or the name and digest of its one-file plugin."""
+    """Distribution and version of the player's code, or the name and digest of its one-file plugin."""
     files: dict[str, str]
-    """Digests of the weights and other files that decide its moves, by path."""
+    """Digests of the weights and other files that decide the player's moves, by path."""
     facts: dict[str, Fact]
-    """Other facts that decide its moves, such as the model and address of a service."""
+    """Other facts that decide the player's moves, such as the model and address of a service."""
 
 
 class PromptOf(FileModel):
@@ -45,7 +45,7 @@ class PromptOf(FileModel):
 
     style: Style
     reader: str
-    """The name of the reader of its replies."""
+    """The name of the reader that parses the player's replies."""
     version: int
     """Version of all prompts' wording."""
     digests: dict[str, str]
@@ -61,31 +61,32 @@ class Entry(FileModel):
     player: str
     """The player's canonical name, such as mcts-100."""
     slug: str
-    """The name of its folder."""
+    """The name of the entry's folder."""
     label: str
     """Display name."""
     own: bool
     """True for the suite's own players, false for submissions."""
     seed: int | None = Field(ge=0)
-    """Seed of its matches; null until it is drawn before the first match."""
+    """Seed of the entry's matches; null until it is drawn before the first match."""
     suite: str
-    """Digest of the suite that it was made for."""
+    """Digest of the suite that the entry was made for."""
     games: tuple[str, ...]
-    """Full names of the suite's games that it plays."""
+    """Full names of the suite's games that the player plays."""
     rules: dict[str, int]
     """Version of each game's rules."""
     revision: Revision
     prompt: PromptOf
     decoding: dict[str, Fact]
-    """How its replies are generated: temperature, length, context."""
+    """How the player's replies are generated: temperature, length, context."""
     deterministic: bool
     """True if the player declares that it draws no random numbers."""
     repeats: Repeats | None
-    """How it can be rerun, if its replies follow from its seed. Null: the person who ran it attests its replies."""
+    """How the player can be rerun, if its replies follow from its seed. Null: the person who ran the player attests its
+    replies."""
     versions: dict[str, str]
     """Versions of the software at the time of entry."""
     by: str | None = None
-    """The person who entered it."""
+    """The person who entered the player."""
     made: str | None = None
     """Date of entry as YYYY-MM-DD."""
     digest: str = ""
@@ -102,7 +103,7 @@ class Entry(FileModel):
         return adversary.revision.facts.get(FITTED_FILES) != digest_files(self.revision.files)
 
     def meets(self, other: Entry) -> bool:
-        """Return whether the two play against each other: an adversary meets only its target."""
+        """Return whether this entry's player meets the other's. An adversary meets only its target."""
         return self.fitted_to in (None, other.player) and other.fitted_to in (None, self.player)
 
     def text(self) -> str:
@@ -211,7 +212,7 @@ class PlayerMismatch(GymposiumError):
             f"value, or enter the player under another name."
         )
         self.is_code_only = what.startswith("revision code")
-        """Whether the first difference is the version of its code, so that it may still play the same."""
+        """Whether the first difference is the version of the player's code. The player may then still play the same."""
 
 
 def _first_difference(name: str, was: Any, is_now: Any) -> tuple[str, Any, Any]:

@@ -36,7 +36,7 @@ class LuckCorrection:
         """The known policies by player."""
 
     def correct(self, record: Record) -> tuple[float, ...] | None:
-        """Return the corrected utilities of a finished match; None if it has a random opening.
+        """Return the corrected utilities of a finished match; None for a match with a random opening.
 
         Raises `BadRecord` if the record belongs to another game, or contradicts a known policy."""
         if record.opening:

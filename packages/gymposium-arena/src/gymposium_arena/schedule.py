@@ -36,9 +36,9 @@ class Lineup:
     suite: Suite
     game: SuiteGame
     players: tuple[str, ...]
-    """The players in the order of their entries; one player if it plays alone."""
+    """The players in the order of their entries. A player that plays alone is the only one."""
     slugs: tuple[str, ...]
-    """The slugs of their entries."""
+    """The slugs of the players' entries."""
     seed: int
     """The seed of the last player's entry."""
     rotations: int
@@ -46,7 +46,7 @@ class Lineup:
 
     @property
     def id(self) -> str:
-        """The prefix of its match ids: `quick/tic_tac_toe/random--mcts-25`."""
+        """The prefix of the lineup's match ids: `quick/tic_tac_toe/random--mcts-25`."""
         return f"{self.suite.name}/{make_slug(self.game.name)}/{join_slugs(self.slugs)}"
 
     @property

@@ -59,7 +59,7 @@ class LineupMatches:
 
     lineup: Lineup
     entries: tuple[Entry, ...]
-    """The entries of its players, in order."""
+    """The entries of the lineup's players, in order."""
 
     @property
     def id(self) -> str:
@@ -123,7 +123,7 @@ class _LineupFiles:
         """The file and parts of each lineup in progress, by lineup id."""
 
     def open_parts(self, planned: Iterable[LineupMatches]) -> Iterator[RunPart]:
-        """Open files one after another and yield their missing parts."""
+        """Open the files one after another, and yield their missing parts."""
         for matches in planned:
             lineup, suite = matches.lineup, matches.lineup.suite
             file = MatchesFile(self._board, lineup)

@@ -79,7 +79,7 @@ class Exchange:
         return said
 
     def replied(self, reply: str, how: Reader) -> Exchange:
-        """Return this exchange with a reply, read by `how`."""
+        """Return this exchange with a reply, parsed by the reader `how`."""
         parts = how.parts(reply) if isinstance(how, ToolsReader) else None
         if parts is None:
             return replace(self, reply=reply)
@@ -89,7 +89,7 @@ class Exchange:
         return replace(self, reply=thoughts + space, calls=calls)
 
     def answered(self, move: str, how: Reader) -> Exchange:
-        """Return this exchange with the canonical reply for a move, in the form of `how`."""
+        """Return this exchange with the canonical reply for a move, in the form that the reader `how` expects."""
         if isinstance(how, ToolsReader):
             return replace(self, reply="", calls=parse_calls(move))
         return replace(self, reply=how.answer(move))

@@ -43,8 +43,7 @@ class ControlTokens:
         self._all = "\n".join(sorted(contents))
 
     def found(self, text: str) -> Iterator[tuple[int, str]]:
-        """Yield the control tokens in `text`: each place where one begins, with the longest token there. Tokens may
-        overlap."""
+        """Yield each place in `text` where a control token begins, with the longest token there. Tokens may overlap."""
         if self._first is None:
             return
         for match in self._first.finditer(text):

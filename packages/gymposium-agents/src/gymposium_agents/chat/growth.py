@@ -53,8 +53,8 @@ class Growth:
         return "".join(rest.partition(self._closing)[1:])
 
     def continued(self, before: str, said: Message, now: str, marks: Marks) -> str | None:
-        """Return what `now` adds to the rendering `before` and the reply `said`, or None if `now` does not begin with
-        them. White space in the reply is ignored. `marks` are those of both renderings."""
+        """Return the text of `now` after the rendering `before` and the reply `said`. Returns None if `now` does not
+        begin with them. White space in the reply is ignored. `marks` are those of both renderings."""
         if not now.startswith(before):
             return None
         written, closing, rest = now[len(before) :].partition(self._closing)
@@ -109,8 +109,7 @@ class Growth:
                 yield [twice, once]
 
     def _is_growing(self, turns: Sequence[_Turn]) -> bool:
-        """Return True if the rendering of a conversation is that of its beginning, followed by each reply and the text
-        after it."""
+        """Return True if each rendering of a conversation begins with the previous rendering, followed by the reply."""
         usual = self._template.usual
         tools: tuple[Tool, ...] = _TOOLS if any(said["tool_calls"] for said, _ in turns) else ()
         messages = [make_user_message("?")]

@@ -90,7 +90,7 @@ class Completion:
     nats."""
     finish_reason: FinishReason
     policy: Policy
-    """The policy that sampled it."""
+    """The policy that sampled the completion."""
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ class TurnTokens:
     prompt: tuple[int, ...]
     """The ids that the model read."""
     completion: Completion
-    """The completion that it sampled."""
+    """The completion that the model sampled."""
     legal: tuple[Tokens, ...] = ()
     """The ids that would have continued a legal reply at each sampled id (`distribution.find_continuations`). Empty if
     the player does not note them."""

@@ -23,7 +23,7 @@ def probe_tools(description: str) -> tuple[Tool, Tool]:
 
 
 def probe_calls(word: str, *names: str) -> tuple[Call, ...]:
-    """Return a call of each of these `probe_tools`."""
+    """Return one call of each tool in `probe_tools`."""
     return tuple(Call(name, {"word": word}) for name in names)
 
 
@@ -32,15 +32,16 @@ class ToolSupport:
     """A chat template's tool support."""
 
     lists: bool
-    """Whether it writes the tools passed to it."""
+    """Whether the template writes the tools passed to it."""
     calls: bool
-    """Whether it writes calls and their results."""
+    """Whether the template writes calls and their results."""
     dialect: Dialect | None
-    """The dialect of its calls. None if no dialect matches, or if it does not write tools, calls and results."""
+    """The dialect of the template's calls. None if no dialect matches, or if the template does not write tools, calls
+    and results."""
     several: bool
-    """Whether it writes several calls of one reply in that dialect."""
+    """Whether the template writes several calls of one reply in that dialect."""
     before_result: str
-    """Its text between a call and the result. Empty without a dialect."""
+    """The template's text between a call and the result. Empty without a dialect."""
 
     @classmethod
     def from_template(cls, template: Template) -> Self:

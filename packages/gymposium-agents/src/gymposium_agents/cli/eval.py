@@ -236,7 +236,7 @@ class Plan:
     games: tuple[Game, ...]
     opponents: tuple[str, ...]
     matches: int
-    """Matches against each opponent."""
+    """Number of matches against each opponent."""
     seed: int
     on_illegal: FailurePolicy
 

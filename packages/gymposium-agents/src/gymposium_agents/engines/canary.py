@@ -45,7 +45,7 @@ class Agreement:
     largest: float
     """The largest difference between the engine's and the learner's log-probability of a sampled token, in nats."""
     mean: float
-    """The mean of these differences, in nats, which must be within the tolerance."""
+    """The mean difference between the two log-probabilities, in nats. It must be within the tolerance."""
     correlation: float | None
     """The correlation between the engine's changes and the learner's, from 1 (equal) to 0 (unrelated). None if the
     learner has changed by no more than rounding since the reference version."""
@@ -71,7 +71,7 @@ class _Answers:
     scores: list[tuple[float, ...]]
     """The log-probabilities of the fixed tokens. Empty if another policy answered."""
     digest: str | None
-    """The digest of the adapter, or None if it is not reported."""
+    """The digest of the adapter, or None if the engine does not report it."""
 
 
 class Canary:

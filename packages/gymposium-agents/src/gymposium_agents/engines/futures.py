@@ -11,7 +11,7 @@ R = TypeVar("R")
 
 
 def map_future(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
-    """Return a future of what `make` returns or raises for `future`. `make` is called when `future` is done, in the
+    """Return a future for the result or the error of `make(future)`. `make` is called when `future` is done, in the
     thread that completes it. Cancelling the returned future also cancels `future`."""
     made: Future[R] = Future()
 

@@ -48,7 +48,7 @@ class Group:
 
     prompts: list[Tokens]
     prefix: int
-    """Number of tokens of their common prefix: whole blocks, and at most all tokens but the last."""
+    """Length of the prompts' common prefix in tokens: whole blocks, without the last token of a prompt."""
 
 
 def plan_groups(prompts: Sequence[Tokens], capacity: int) -> list[Group]:

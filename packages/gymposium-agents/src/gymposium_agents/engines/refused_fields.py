@@ -53,7 +53,7 @@ def find_refused(error: APIStatusError, sent: Collection[str]) -> str | None:
 
 
 class AcceptedFields:
-    """The fields that a service accepts: the name of its limit, and the optional fields to omit."""
+    """The fields that a service accepts: the name of its length limit, and the optional fields to omit."""
 
     def __init__(self, limit: str) -> None:
         self.limit = self._first_limit = limit

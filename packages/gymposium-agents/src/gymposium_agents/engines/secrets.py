@@ -14,7 +14,7 @@ HIDDEN = "[key]"
 _LAYERS = 4
 """Number of nested encodings to undo in the search for a key."""
 _MOST_LAYERS = 8
-"""Maximum number of nested encodings to undo if keys keep appearing below them."""
+"""Maximum number of nested encodings to undo if keys appear in each layer."""
 _SHORTEST = 8
 """Length of the shortest key that is removed, in characters. Shorter keys, such as `none` for a server on this machine,
 are not secrets, and occur in replies by chance."""

@@ -48,8 +48,8 @@ class TransformersEngine:
     of completions are continued once. A prefix shared by many prompts is prefilled once per set of weights
     (`prefixes`).
 
-    The keys and values of a batch use limited memory. It grows with the replies. At the limit, some replies are set
-    aside. They continue when the rest are done.
+    The keys and values of a batch use limited memory. This memory grows with the replies. At the limit, some replies
+    are set aside. They continue when the rest are done.
 
     Equal requests in the same order give bitwise equal completions, regardless of earlier requests. On a CPU, this
     requires the same number of threads. On a GPU, it requires deterministic kernels and the same memory. In another

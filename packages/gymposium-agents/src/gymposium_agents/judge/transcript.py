@@ -18,8 +18,8 @@ from gymposium.replies.reading import Kind
 
 Part = Literal["told", "reply", "refused", "outcome"]
 PARTS: tuple[Part, ...] = ("told", "reply", "refused", "outcome")
-"""The kinds of parts: a position, a reply with its thoughts, why a reply was refused and what followed, and the ending
-of the match."""
+"""The kinds of parts: a position, a reply with its thoughts, the rejection of a reply with its consequence, and the
+match's ending."""
 
 _FAILED: dict[Kind, str] = {
     "illegal": "This is no legal move.",

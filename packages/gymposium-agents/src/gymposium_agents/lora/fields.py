@@ -7,7 +7,7 @@ from typing import Any
 
 _NEEDED = ("r", "lora_alpha")
 _MOST_LAYERS = 1_000
-"""Maximum number of layers made by `layer_replication`."""
+"""Maximum number of layers that `layer_replication` may make."""
 
 
 def find_wrong_fields(config: Mapping[str, Any]) -> list[str]:

@@ -27,9 +27,9 @@ class TrainingSummary:
     """Known facts about a model's training."""
 
     games: tuple[str, ...]
-    """The games it was trained to play."""
+    """The games that the model was trained to play."""
     how: tuple[str, ...]
-    """How it was trained, one fact per entry."""
+    """How the model was trained, one fact per entry."""
     rows: tuple[ResultRow, ...]
     """The results before and after training, if any."""
 

@@ -1,5 +1,5 @@
-"""Checks of a model's files before transformers opens them: regular files of bounded size, and no keys that make
-transformers load code or other files. This module does not import torch."""
+"""Checks of a model's files before transformers opens them: the files must be regular and of bounded size, and contain
+no keys that make transformers load code or other files. This module does not import torch."""
 
 from __future__ import annotations
 

@@ -34,19 +34,19 @@ class FetchableModel:
     """A fetchable model."""
 
     title: str
-    """Its display name."""
+    """The model's display name."""
     requirement: str
-    """The distribution that contains it, with its version."""
+    """The distribution that contains the model, with the distribution's version."""
     digest: str
     """SHA-256 of the wheel."""
     file: str
     """The GGUF file in the wheel."""
     file_digest: str
-    """SHA-256 of that file."""
+    """SHA-256 of the GGUF file."""
     licence: str
     """The license file in the wheel."""
     licence_name: str
-    """Its SPDX identifier."""
+    """The license's SPDX identifier."""
     original: str
     """The hub name of the model before quantization."""
 

@@ -19,9 +19,9 @@ from gymposium_agents.models.loading import load_weights
 
 
 def merge_lora(model: str | Path, adapter: str | Path, out: str | Path, *, trust: Trust = NO_TRUST) -> Path:
-    """Write `model` with the merged weights of `adapter` to the directory `out`, and return it. The result is an
-    ordinary model directory with the tokenizer and the `player.json` of the adapter, or else of the model. The sum is
-    computed in float32 and saved in the model's number type, so that a 16-bit model is rounded once.
+    """Write `model` with the merged weights of `adapter` to the directory `out`, and return the directory. The result
+    is an ordinary model directory with the tokenizer and the `player.json` of the adapter, or else of the model. The
+    sum is computed in float32 and saved in the model's number type, so that a 16-bit model is rounded once.
 
     Raises `GymposiumError` for a missing, incomplete or quantized model, for an adapter that does not fit, and for an
     `out` that is in use."""

@@ -43,7 +43,7 @@ class ChatTurn:
     messages: Sequence[Message]
     """The messages that the model read."""
     completion: ChatCompletion
-    """Its answer."""
+    """The model's answer."""
 
 
 class ApiPlayer:

@@ -121,10 +121,10 @@ def estimate_distributions(player: PromptedModel, asks: Sequence[Ask], samples: 
 
 
 def find_continuations(replies: Iterable[Tokens], sampled: Tokens) -> tuple[Tokens, ...]:
-    """Return the ids, ascending, that continue one of `replies` at each sampled token.
+    """Return, for each sampled token, the ids at its place that continue one of `replies`, ascending.
 
-    The replies are a tree of tokens, and the sampled tokens are a path in it until one of them continues no reply. From
-    there on, the entries are empty. The same holds for another tokenization of a reply's text."""
+    After a sampled token that continues no reply, all entries are empty. A reply's text in another tokenization
+    continues no reply."""
     left, found = [*replies], []
     for place, token in enumerate(sampled):
         found.append(tuple(sorted({reply[place] for reply in left})))

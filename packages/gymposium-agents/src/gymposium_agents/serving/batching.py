@@ -45,7 +45,7 @@ class RequestBatcher:
         self.batches = 0
         """Number of batches so far."""
         self.requests = 0
-        """Number of requests in them."""
+        """Number of requests in all batches so far."""
         self._thread: threading.Thread | None = None
         if not isinstance(engine, ConcurrentTokenEngine):
             self._thread = threading.Thread(target=self._work, name="batches", daemon=True)

@@ -54,7 +54,7 @@ class _KnownReply:
     said: Message
     """The reply with its thoughts, as passed to the template."""
     rendering: Rendering
-    """The conversation before it."""
+    """The rendered conversation before the reply."""
     tokens: TurnTokens
 
 
@@ -101,7 +101,7 @@ class Memory:
         self._begun |= {*prompt.digests, behind}
 
     def _restore_thoughts(self, messages: Sequence[Message], digests: Sequence[str]) -> list[Message]:
-        """Return the messages, with known replies as the model gave them."""
+        """Return the messages, with the model's thoughts restored in known replies."""
         known = (self._known.get(digest) for digest in digests)
         return [message if one is None else one.said for message, one in zip(messages, known, strict=True)]
 

@@ -21,9 +21,9 @@ class ParsedReply:
     """A sampled reply, parsed as a message."""
 
     message: Message
-    """The reply as a client gets it and sends it back: its text without thoughts, and its tool calls."""
+    """The reply in the form that a client gets and sends back: text without thoughts, and tool calls."""
     thoughts: str
-    """The thoughts before it, with their delimiters. Empty without thoughts."""
+    """The thoughts before the message, with their delimiters. Empty without thoughts."""
 
 
 def parse_reply(request: CompletionRequest, chat: Chat, completion: Completion) -> ParsedReply:

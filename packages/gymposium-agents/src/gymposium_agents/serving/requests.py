@@ -72,7 +72,7 @@ class CompletionRequest:
     tools: tuple[Tool, ...] = ()
     """The tools that the model may call."""
     max_tokens: int | None = None
-    """The maximum number of tokens of the reply, or None for the server's."""
+    """The maximum number of tokens of the reply, or None for the server's default."""
     stop: tuple[str, ...] = ()
     """Texts that end sampling."""
     stream: bool = False

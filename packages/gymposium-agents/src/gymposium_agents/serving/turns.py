@@ -24,7 +24,7 @@ class ServedTurn:
     """A digest of the request, for recognizing a repeated request."""
     beginning: Beginning
     parent: int | None
-    """The number of the turn whose tokens the prompt begins with, or None if it starts from scratch."""
+    """The number of the turn whose tokens the prompt begins with, or None for a prompt from scratch."""
     differs: str
     """The first field of the request that the client changed, if `beginning` is `diverged`. Otherwise empty."""
     messages: tuple[Message, ...]

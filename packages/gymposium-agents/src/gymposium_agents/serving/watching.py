@@ -25,7 +25,7 @@ class Watch:
         self._behind: int | None = None
         """The end of the leading thoughts, as an index, once known."""
         self._searched = 0
-        """The length of the text already searched for the end of these thoughts."""
+        """The length of the text already searched for the end of the leading thoughts."""
         self._show = None if request.tools else show
         self.shown: str = ""
         """The content passed on so far."""

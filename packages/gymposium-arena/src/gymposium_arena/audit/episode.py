@@ -19,7 +19,7 @@ class Episode:
     """A logged episode and its audit."""
 
     where: str
-    """Its file, with the line, sample or archive entry."""
+    """The episode's file, with the line, sample or archive entry."""
     format: str
     """The library that wrote the log, such as `textarena`."""
     id: str

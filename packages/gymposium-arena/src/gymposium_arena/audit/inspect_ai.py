@@ -76,7 +76,7 @@ def _parse_record(stored: Any, data: Mapping[str, Any]) -> Record:
 
 
 def _resolve_attachments(value: Any, attachments: Any) -> Any:
-    """Replace attachment links in a JSON value by their texts from the sample's attachment table."""
+    """Replace attachment links in a JSON value with their texts from the sample's attachment table."""
     if isinstance(value, str) and value.startswith(_ATTACHMENT) and isinstance(attachments, dict):
         return attachments.get(value.removeprefix(_ATTACHMENT), value)
     if isinstance(value, list):

@@ -31,7 +31,7 @@ class Rating:
     anchor: str
     """The agent that is rated 0."""
     value: float | None
-    """None if there is not enough data."""
+    """The rating; None without enough data."""
     low: float | None
     """Lower end of the 95 % interval; None if undetermined. `high` is the upper end."""
     high: float | None

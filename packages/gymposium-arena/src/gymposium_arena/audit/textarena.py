@@ -149,7 +149,7 @@ def _parse_rewards(rewards: Any, seats: int) -> list[float]:
 
 
 def _check_info(info: Any, logged: LoggedMatch, forfeit: int | None) -> None:
-    """Check TextArena's `game_info`: whether each player's last move was invalid, and its number of turns."""
+    """Check TextArena's `game_info`: whether each player's last move was invalid, and each player's number of turns."""
     if not isinstance(info, dict):
         return
     for seat in range(logged.game.seats):

@@ -107,9 +107,10 @@ def _rank_seats(outcome: MatchOutcome) -> list[list[int]]:
 
 
 def _list_choices(tiers: Sequence[Sequence[int]]) -> Iterator[tuple[tuple[int, ...], int, float]]:
-    """Yield each choice as the candidates, the chosen player and a weight, the share of tie orders with this choice.
+    """Yield each choice as its candidates, the chosen player and a weight. The weight is the share of tie orders with
+    this choice.
 
-    Of m tied players, u are left at some step in one of (m over u) ways, and any of the u may be next."""
+    When u of m tied players are left, each set of u is equally likely, and so is each of them to be chosen next."""
     below = [member for tier in tiers for member in tier]
     for tier in tiers:
         below = [member for member in below if member not in tier]

@@ -21,7 +21,7 @@ Bound = Literal["interval", "at least", "at most"]
 def find_component(met: NDArray[np.bool_], anchor: int) -> NDArray[np.int_]:
     """Return the ascending indices of `anchor` and the players connected with it.
 
-    `met`, shape (n, n), is True for two players that have met."""
+    `met`, shape (n, n), is True for players that have met."""
     return np.flatnonzero(_find_paths(met)[anchor])
 
 

@@ -38,9 +38,9 @@ class Flip:
     """A set of deals whose removal puts another player first."""
 
     deals: tuple[int, ...]
-    """The indices of the deals."""
+    """The indices of the removed deals."""
     first: str
-    """The player in first place without them."""
+    """The player in first place without these deals."""
 
 
 def find_flip(ratings: Ratings, evidence: Callable[[Floats], Evidence], deals: int) -> Flip | None:

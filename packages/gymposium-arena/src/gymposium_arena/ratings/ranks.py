@@ -35,7 +35,7 @@ class Place:
     best: int
     """Best possible rank: one plus the number of players surely above."""
     worst: int
-    """Worst possible rank: the number of players not surely below, this one included."""
+    """Worst possible rank: the number of players not surely below, including this player."""
     group: str
     """Letters of the player's groups; players that share a letter cannot be told apart."""
 

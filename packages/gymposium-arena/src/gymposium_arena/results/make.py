@@ -174,7 +174,7 @@ class _Target:
 
     player: str
     changed: bool
-    """Whether its files have changed since the adversary was fitted."""
+    """Whether the target's files have changed since the adversary was fitted."""
 
 
 @dataclass(frozen=True, slots=True)

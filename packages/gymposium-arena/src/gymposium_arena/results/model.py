@@ -75,9 +75,9 @@ class Contender(FileModel):
     label: str
     """Display name."""
     slug: str
-    """The name of its folder under entries/."""
+    """The name of the player's folder under entries/."""
     number: int
-    """The number of its entry."""
+    """The number of the player's entry."""
     conduct: Conduct
 
 
@@ -120,7 +120,7 @@ class FlipDistance(FileModel):
     of: int
     """Total number of deals."""
     first: str
-    """The player who is first without them."""
+    """The player who is first without these deals."""
 
 
 class RatedBoard(FileModel):
@@ -158,7 +158,7 @@ class Measured(FileModel):
     exact: bool
     """True if the figures describe the player as it plays, with a legal mass of at least 0.999."""
     estimated: bool
-    """True if its move probabilities are estimated from samples."""
+    """True if the player's move probabilities are estimated from samples."""
     legal_mass: float
     """Least probability of a legal move over all positions."""
     win_rate_against_random: float
@@ -167,7 +167,7 @@ class Measured(FileModel):
     exploitability: float | None
     """NashConv / 2 if illegal replies forfeit; null if unknown."""
     restricted_exploitability: float | None
-    """NashConv / 2 of its legal moves alone; null if unknown."""
+    """NashConv / 2 of the player's legal moves alone; null if unknown."""
 
 
 class Yardsticks(FileModel):
@@ -191,7 +191,7 @@ class AdversaryResult(FileModel):
     """True if the target's files have changed since the adversary was fitted."""
     matches: int
     returned: Interval | None
-    """Its mean return."""
+    """The adversary's mean return."""
 
 
 class PlayStanding(FileModel):
@@ -201,15 +201,15 @@ class PlayStanding(FileModel):
     bound: Bound | None
     """As in `Standing`; null without enough data, as for a player that hardly ever replies in some positions."""
     rating: float | None
-    """The rating of its policy restricted to legal moves, in Elo points."""
+    """The rating of the player's policy restricted to legal moves, in Elo points."""
     low: float | None
     high: float | None
     effective: float
-    """The effective number of its completed matches. This many matches of equal weight carry the same information."""
+    """The effective number of completed matches. This many matches of equal weight carry the same information."""
     failing: float
-    """The greatest estimated failure probability in any of its decisions."""
+    """The greatest estimated failure probability in any of the player's decisions."""
     reliability: Interval
-    """Share of its matches in which no reply of the player failed."""
+    """Share of matches in which no reply of the player failed."""
 
 
 class PlayResult(FileModel):
@@ -250,9 +250,9 @@ class PlayerLost(FileModel):
 
     player: str
     matches: int
-    """Number of its reviewed matches."""
+    """Number of the player's reviewed matches."""
     moves: int
-    """Number of its judged moves; failed replies are counted separately."""
+    """Number of the player's judged moves; failed replies are counted separately."""
     per_move: Interval
     """Mean loss per judged move."""
     failures: int
@@ -334,7 +334,7 @@ class Results(FileModel):
     joint: RatedBoard | None
     """The ratings over all zero-sum games, equally weighted, of players with matches in all of them."""
     joint_games: list[str]
-    """Full names of these games."""
+    """Full names of the joint board's games."""
     joint_lacks: dict[str, list[str]]
     """The players missing from the joint board, with the games that they have not played."""
     games: list[GameResult]

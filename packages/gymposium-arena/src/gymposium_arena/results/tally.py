@@ -101,7 +101,7 @@ class _ReviewedGame:
     """A game's reviewed matches so far."""
 
     file: ReviewFile
-    """The first of its review files."""
+    """The first review file of the game."""
     tally: LossTally = field(default_factory=LossTally)
     seen: set[tuple[tuple[str, ...], str]] = field(default_factory=set)
 

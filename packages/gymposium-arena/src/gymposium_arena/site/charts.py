@@ -11,7 +11,7 @@ from gymposium_arena.results.model import Interval, Pairing, Standing
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _MARGIN = 3.0
-"""Margin at both ends in percent of the width, for the width of marks."""
+"""Margin at both ends in percent of the width, which leaves space for marks."""
 
 
 _LINE = 7.0

@@ -229,7 +229,7 @@ class GroupLine:
 
     group: str
     others: Sequence[str]
-    """The other players in its matches."""
+    """The other players in the group's matches."""
     cells: Sequence[tuple[PlayedMatch, int, int]]
     """Each match with the seats of the two players."""
 

@@ -35,7 +35,7 @@ class PlayedMatch:
 
     @property
     def group(self) -> str:
-        """The group number from its id."""
+        """The number of the match's group, from its id."""
         return self.id.rpartition("/")[2].rpartition("-")[0] or self.id
 
 
@@ -45,7 +45,7 @@ class PlayedLineup:
 
     game: str
     players: tuple[str, ...]
-    """The players in the order of their entries; one player if it plays alone."""
+    """The players in the order of their entries. A player that plays alone is the only one."""
     groups: list[list[PlayedMatch]]
 
     @property

@@ -17,7 +17,8 @@ class Finding:
     """An inconsistency on a board."""
 
     about: About
-    """Its subject: an entry, the set of matches, a file, a match and its rules, a player's replies, or results.json."""
+    """The finding's subject: an entry, the set of matches, a file, a match and its rules, a player's replies, or
+    results.json."""
     where: str
     """The file, relative to the board's folder, with line and match if they apply."""
     what: str
@@ -42,14 +43,14 @@ class PlayerVerification:
     same: int = 0
     """Number of rerun replies that were equal."""
     tied: int = 0
-    """Number of rerun replies that differed by a tie: both were equally likely up to rounding."""
+    """Number of rerun replies that differed by a tie: the two replies were equally likely up to rounding."""
     unchecked_failures: int = 0
     """Number of unchecked crashes and missing answers."""
     why_not: str = ""
     """Why the player could not be rerun; empty if it could."""
 
     def describe_evidence(self) -> str:
-        """Describe the evidence for its replies."""
+        """Describe the evidence for the player's replies."""
         if self.why_not:
             return f"not asked again: {self.why_not}"
         if self.repeats is None:

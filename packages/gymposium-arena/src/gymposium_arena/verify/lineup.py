@@ -32,13 +32,13 @@ class LineupCheck:
 
     lineup: Lineup
     entries: Mapping[str, Entry]
-    """Its entries by player."""
+    """The lineup's entries by player."""
     where: str
-    """Its match file, relative to the board's folder."""
+    """The lineup's match file, relative to the board's folder."""
     samples: Mapping[Repeats, int]
     """Number of matches for rerunning players that repeat `slowly` or `up_to_rounding`."""
     seed: int
-    """The seed that draws these matches."""
+    """The seed that draws the matches to rerun."""
     content: bytes = b""
     """The file's content; empty if the file is missing."""
     unreadable: str = ""
@@ -135,7 +135,7 @@ class _RerunSelection:
         }
 
     def seat_players(self, job: MatchJob) -> list[RecordedPlayer]:
-        """Return a match's recorded players, with those to rerun."""
+        """Return a match's recorded players, including those to rerun."""
         return [
             self._pool.seat(self._entries[player.name], asked=self.is_selected(job.id, player.name))
             for player in job.players

@@ -48,7 +48,7 @@ class RerunScripts(Scripts):
     asked: Counter[str] = field(default_factory=Counter)
     """Number of rerun replies by player."""
     same: Counter[str] = field(default_factory=Counter)
-    """Number of rerun replies that equal the recorded ones, by player."""
+    """Number of rerun replies that equal the recorded replies, by player."""
     ties: set[tuple[str, int]] = field(default_factory=set)
     """Match and seat of replies that differ by a tie. The player is not rerun after it, as after a difference."""
     tied: Counter[str] = field(default_factory=Counter)

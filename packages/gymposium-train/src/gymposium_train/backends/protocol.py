@@ -40,7 +40,7 @@ class BackendStart:
 
 
 class LearningModel(Protocol):
-    """A model with its learner."""
+    """A model and the learner that trains it."""
 
     @property
     def chat(self) -> Chat:
@@ -52,7 +52,7 @@ class LearningModel(Protocol):
 
     @property
     def learner(self) -> Learner:
-        """The learner that trains it."""
+        """The learner that trains the model."""
 
     @property
     def digest(self) -> Callable[[], str] | None:
@@ -63,8 +63,8 @@ class LearningModel(Protocol):
         """Return an engine that plays the current weights."""
 
     def publisher(self, name: str, directory: Path, resources: ExitStack) -> Publisher:
-        """Return a publisher that sends the weights to the engines in the run's config. `name` names the policies.
-        Versions are kept in `directory`, and engines are closed with `resources`.
+        """Return a publisher that sends the weights to the engines in the run's config. `name` is the name of the
+        policies. Versions are kept in `directory`, and engines are closed with `resources`.
 
         Raises `GymposiumError` if an engine cannot be made."""
 

@@ -82,8 +82,8 @@ class PolicyPlayers:
         return self._player("learner", *self.published, self._evaluation_temperature)
 
     def keep(self) -> Policy:
-        """Keep the newest published version, so that `past` can make players of it, even in a resumed run. Its files
-        stay in the run directory. Idempotent."""
+        """Keep the newest published version, so that `past` can make its players, even in a resumed run. Its files stay
+        in the run directory. Idempotent."""
         with self._one_at_a_time:
             _, policy = self.published
             self._publisher.keep(policy)
@@ -111,7 +111,7 @@ class PolicyPlayers:
 
 
 class Trainee:
-    """The learner's model with its players, made by `make_trainee`.
+    """The learner's model together with its players. Make it with `make_trainee`.
 
     Call `publish` as soon as the learner has its weights (in a resumed run, those of the checkpoint), and after each
     update."""
@@ -124,11 +124,11 @@ class Trainee:
         canary: Canary,
         digest: Callable[[], str] | None = None,
     ) -> None:
-        """`name` is the name of its policies. `digest` is as in `LearningModel.digest`."""
+        """`name` is the name of the model's policies. `digest` is as in `LearningModel.digest`."""
         self.learner = learner
         self.digest = digest
         self.players = players
-        """The players of its newest and past versions."""
+        """The players of the model's newest and past versions."""
         self.canary = canary
         """The check after each publish that the engine plays the learner's policy."""
         self._name = name

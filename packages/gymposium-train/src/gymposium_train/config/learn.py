@@ -115,7 +115,7 @@ class Optimizer(Settings):
     beta1: float = Field(default=0.9, ge=0.0, lt=1.0)
     """Decay rate of AdamW's first moment, the mean of the gradients."""
     beta2: float = Field(default=0.999, ge=0.0, lt=1.0)
-    """Decay rate of AdamW's second moment, the mean of their squares."""
+    """Decay rate of AdamW's second moment, the mean of the squared gradients."""
     weight_decay: float = Field(default=0.0, ge=0.0)
     """AdamW's weight decay: each step multiplies the policy's weights by 1 - learning rate x `weight_decay`."""
     epochs: int = Field(default=2, ge=1)
@@ -124,7 +124,7 @@ class Optimizer(Settings):
     """Maximum number of optimizer steps per pass. Rows with the same prompt stay in one minibatch if they fit. The mean
     gradient over a pass does not depend on this setting."""
     max_grad_norm: float = Field(default=1.0, gt=0.0)
-    """Gradients with a larger norm are scaled down to it."""
+    """Maximum norm of the gradient. A larger gradient is scaled down to it."""
     target_kl: float = Field(default=0.1, ge=0.0)
     """Maximum approximate KL between the policy and the one that sampled, in nats per token. From the second optimizer
     step on, the update ends before a step whose minibatch exceeds it. 0: no limit."""

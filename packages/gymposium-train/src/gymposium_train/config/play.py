@@ -98,7 +98,7 @@ class Stage(Settings):
     demote: float = Field(default=0.0, ge=0.0, lt=1.0)
     """The previous stage begins again when the mean score is below this value. 0: never."""
     window: int = Field(default=200, ge=1)
-    """Number of latest matches in this stage that the score is averaged over."""
+    """Number of latest matches in this stage over which the score is averaged."""
 
 
 class Pool(Settings):

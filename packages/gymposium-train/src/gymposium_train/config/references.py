@@ -176,7 +176,7 @@ def _check_gpus(engine: VllmSettings) -> None:
 
 
 def _list_opponents(config: TrainConfig) -> Iterator[tuple[str, str]]:
-    """Yield each opponent's name, after the setting that names it."""
+    """Yield each opponent's name with the setting that names it, as (setting, name)."""
     names = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
     yield from (("stages", name) for name in names if name not in (SELF, PAST))
     yield from (("evaluation.opponents", name) for name in config.evaluation.opponents)

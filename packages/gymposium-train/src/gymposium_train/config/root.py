@@ -99,7 +99,7 @@ class TrainConfig(Settings):
 
     @property
     def legality_weight(self) -> float:
-        """Weight of the legality term. 0 if replies contain more than a move, because legal ones cannot be listed
+        """Weight of the legality term. 0 if replies contain more than a move, because legal replies cannot be listed
         then."""
         return self.legality.weight if self.prompting.reply == "move" else 0.0
 

@@ -67,7 +67,7 @@ class Episode:
     values: tuple[float, ...] = ()
     """The critic's value of each turn, before the reply. Empty without a critic."""
     after: float = 0.0
-    """The critic's value of the next prompt if the trajectory was truncated, or 0 if it ended."""
+    """The critic's value of the next prompt if the trajectory was truncated, or 0 if the trajectory ended."""
     advantages: tuple[float, ...] = ()
     """One advantage per turn, shared by all its tokens. Set by the credit."""
     targets: tuple[float, ...] = ()

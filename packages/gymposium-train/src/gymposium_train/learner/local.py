@@ -209,7 +209,7 @@ class LocalLearner:
             self.load(tensors)
 
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
-        """Yield the learner's state for a checkpoint, tensor by tensor, each after its name."""
+        """Yield the learner's state for a checkpoint, as (name, tensor) pairs."""
         counts = {"policy_version": self.policy_version, "bad_in_a_row": self._stepper.bad_in_a_row}
         return gather(self._stepper, self.reference, counts, self.world)
 

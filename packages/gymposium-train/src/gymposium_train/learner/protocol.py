@@ -31,7 +31,8 @@ class ImitationScore(NamedTuple):
     loss: float
     """The mean negative log-probability of the completions' tokens, in nats."""
     accuracy: float | None
-    """The share of these tokens that the model finds most likely. None if the learner cannot tell."""
+    """The share of the completions' tokens that the model finds most likely. None if the learner does not measure
+    it."""
 
 
 def conversations(demonstrations: Sequence[Demonstration]) -> list[list[Demonstration]]:

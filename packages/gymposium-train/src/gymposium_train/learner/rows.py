@@ -25,7 +25,7 @@ class Span:
     stop: int
     engine: tuple[float, ...] = ()
     """Log-probabilities of the tokens at the sampling temperature, as reported by the engine that sampled them. Empty
-    if no engine did."""
+    if no engine sampled them."""
     old: tuple[float, ...] = ()
     """Log-probabilities of the tokens by the learner before the update. Empty if the loss does not need them."""
     reference: tuple[float, ...] = ()

@@ -35,7 +35,8 @@ class PlaceScores(NamedTuple):
     """[N]: entropies in nats among the tokens that continue a legal reply. None if no sequence names them or entropies
     were not requested."""
     illegality: Tensor | None = None
-    """[N]: the negative logarithm of these tokens' total probability. None if no sequence names them."""
+    """[N]: the negative logarithm of the total probability of tokens that continue a legal reply. None if no sequence
+    names them."""
     is_likeliest: Tensor | None = None
     """[N]: whether each token is the most likely one. None if not requested."""
 

@@ -18,7 +18,7 @@ from gymposium_train.learner.parallel.parts import full
 
 
 class Stepper:
-    """AdamW over the policy's parameters and, with its own learning rate and clipping, the critic's."""
+    """AdamW over the policy's and the critic's parameters. The critic has a separate learning rate and clipping."""
 
     def __init__(
         self,

@@ -107,7 +107,7 @@ class Ahead(Generic[T]):
             self._changed.notify_all()
 
     def _wait_to_begin(self, step: int) -> int:
-        """Wait until the rollout of this step may begin, and return how many steps behind its weights are."""
+        """Wait until the rollout of this step may begin, and return by how many steps its weights lag."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or step - self._weights <= self._bound)
             self.go_on()

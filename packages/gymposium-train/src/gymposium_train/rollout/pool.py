@@ -33,16 +33,16 @@ class Version:
 
     policy: Policy
     step: int
-    """The version was kept before this step."""
+    """The version is the policy at the beginning of this step."""
     score: float = 0.0
-    """The discounted sum of the learner's match scores against it."""
+    """The discounted sum of the learner's match scores against this version."""
     matches: float = 0.0
-    """The discounted number of matches against it."""
+    """The discounted number of matches against this version."""
 
     @property
     def win_rate(self) -> float:
-        """The learner's win rate against it, with draws as half wins. One win and one loss are added as a prior: the
-        rate is one half without matches, and a few matches change it little."""
+        """The learner's win rate against this version, with draws as half wins. One win and one loss are added as a
+        prior: the rate is one half without matches, and a few matches change it little."""
         return (self.score + 1.0) / (self.matches + 2.0)
 
     def note(self, score: float) -> None:

@@ -151,11 +151,11 @@ class PlayerSource(Protocol):
         ...
 
     def keep(self) -> Policy:
-        """Keep the newest published version, so that `past` can make players of it until it is released, even in a
+        """Keep the newest published version, so that `past` can make its players until it is released, even in a
         resumed run. Does nothing if it is already kept."""
         ...
 
     def let_go(self, policy: Policy) -> None:
-        """Release a kept version, so that no more players are made of it. Its files stay, because checkpoints may name
+        """Release a kept version. No more players of it can be made. Its files stay, because checkpoints may name
         it."""
         ...

@@ -33,7 +33,8 @@ class TokenTrajectory(Protocol):
 
     @property
     def truncated(self) -> bool:
-        """True if it ended only because the model's context was full. For learning, that is not a terminal state."""
+        """True if the sequence ended only because the model's context was full. For learning, that is not a terminal
+        state."""
         ...
 
     @property

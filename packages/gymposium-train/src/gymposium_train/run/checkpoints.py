@@ -60,7 +60,7 @@ def remove_broken(directory: Path) -> list[Path]:
 
 
 def _named(directory: Path) -> list[Path]:
-    """Return the paths that are named like checkpoints. Other paths are left alone."""
+    """Return the paths with names of checkpoints."""
     return [path for path in directory.glob("step-*") if _NAME.fullmatch(path.name)]
 
 
@@ -86,7 +86,8 @@ def remove_later(directory: Path, step: int) -> None:
 
 
 class CheckpointKeeper:
-    """The checkpoints of a run: the newest ones, and the last healthy one until a newer one is known to be healthy."""
+    """The checkpoints of a run. It keeps the newest ones, and the last healthy checkpoint until a newer one is known to
+    be healthy."""
 
     def __init__(self, directory: Path, learner: Learner, keep: int) -> None:
         self._directory, self._learner, self._keep = directory, learner, keep

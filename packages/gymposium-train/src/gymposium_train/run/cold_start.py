@@ -121,7 +121,7 @@ def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] =
 
 
 def _share(matches: int | None, number: int, games: int) -> int | None:
-    """Return the number of matches for this game when all games share `matches` evenly."""
+    """Return this game's share of `matches`, which all games share evenly."""
     return None if matches is None else matches // games + (number < matches % games)
 
 

@@ -29,7 +29,7 @@ MATCHES = 32
 PENALTY = 0.5
 """Cost of a failed reply, relative to the standard deviation of the returns."""
 TRIES = 3
-"""Number of failed replies per seat and match at this cost. The next one forfeits the match."""
+"""Number of failed replies per seat and match that cost `PENALTY`. The next one forfeits the match."""
 ROOM = 1.5
 """Factor applied to the longest reply in these matches or in files, because other replies may be longer."""
 

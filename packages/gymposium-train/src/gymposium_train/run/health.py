@@ -14,7 +14,7 @@ from gymposium_train.rollout.results import failed_share
 FAILED_LIMIT = 0.5
 """Share of failed replies above which a policy that answered better before counts as broken."""
 KL_LIMIT = 0.5
-"""Approximate KL of an update, in nats per token, above which it was too large."""
+"""Approximate KL, in nats per token, above which an update was too large."""
 MOST_SETBACKS = 3
 """Maximum number of rollbacks. After that, the run ends with the state it rolled back to."""
 MAX_IDLE_STEPS = 10
@@ -59,7 +59,7 @@ class Health:
 
 @dataclass(slots=True)
 class StopRule:
-    """When a run ends: after its last step, after too many rollbacks, or once its groups stay tied."""
+    """The rule for ending a run: after its last step, after too many rollbacks, or once its groups stay tied."""
 
     pace: Pace
     health: Health

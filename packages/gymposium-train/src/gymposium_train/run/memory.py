@@ -1,4 +1,4 @@
-"""The memory a run needs on each device, by part, and the settings derived from it."""
+"""The memory that a run needs on each device, by part, and the settings derived from it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RunMemory:
     reference: int
     """The copy of the trained weights for the KL penalty."""
     engine: int
-    """The weights of an engine in this process that holds a separate model."""
+    """The weights of an engine that holds a separate model in this process."""
     cache: int
     """Keys and values of the matches played concurrently."""
     row: int

@@ -17,7 +17,7 @@ _MAXRSS = 1 if sys.platform == "darwin" else 1024
 
 
 def reward_metrics(groups: Sequence[RatedGroup]) -> dict[str, float]:
-    """Return the mean reward, and the mean of each of its parts over the episodes that have it. Empty without
+    """Return the mean reward, and the mean of each part of the reward over the episodes with that part. Empty without
     episodes."""
     rewards = [episode.reward for group in groups for episode in group.episodes]
     if not rewards:

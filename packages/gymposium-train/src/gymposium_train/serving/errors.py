@@ -50,13 +50,13 @@ class Gone(ServiceError):
 
 
 class RunOver(ServiceError):
-    """Error for a run that has done its last step and starts nothing more."""
+    """Error for a request to a run that has done its last step."""
 
     says = (410, "run_over")
 
 
 class Busy(ServiceError):
-    """Error for too much load. The client has to wait."""
+    """Error for a request during too much load. The client should wait and retry."""
 
     says = (429, "busy")
     retry_after = 2

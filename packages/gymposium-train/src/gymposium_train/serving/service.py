@@ -66,11 +66,11 @@ class Begun:
 
     row: SessionRow
     secret: str
-    """The secret in its address. It opens only the session's completions."""
+    """The secret in the session's address. It gives access only to the session's completions."""
     key: str
-    """The key that ends it, for the program that gives the reward."""
+    """The key for ending the session, for the program that gives the reward."""
     seed: int
-    """The seed of its task. All sessions of a group share it, unless a request gives another."""
+    """The seed of the session's task. All sessions of a group share it, unless a request gives another."""
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class Policies:
     recent: Callable[[Policy], LanguageModelPlayer]
     """Returns a player of a policy that may still answer. Raises `GymposiumError` for other policies."""
     staleness: int = 0
-    """Maximum number of steps that a policy may be behind when the run learns from its sessions."""
+    """Maximum number of steps by which a policy may lag when the run learns from its sessions."""
 
 
 @dataclass(slots=True)
@@ -114,7 +114,7 @@ class Service:
     _open: dict[str, _Open] = field(default_factory=dict)
     """Open sessions by the digest of their secret."""
     _batches: dict[int, RequestBatcher] = field(default_factory=dict)
-    """The batches of each engine, by its identity."""
+    """The batches of each engine, by the engine's `id`."""
     _steps: dict[Policy, int] = field(default_factory=dict)
     """The step of each policy seen."""
     _learned: int = field(init=False)
@@ -277,8 +277,8 @@ class Service:
             )
 
     def end(self, name: str, asked: End) -> SessionRow:
-        """End a session with its reward. Idempotent for equal values. Raises `Conflict` for other values, and while a
-        reply is being sampled."""
+        """End a session with its reward. Ending it again with the same values does nothing. Raises `Conflict` for other
+        values, and while a reply is being sampled."""
         with self._changed:
             row = self._session(name)
             data = asked.as_data()
@@ -362,7 +362,7 @@ class Service:
         return self._batches[id(engine)]
 
     def _expected(self) -> int:
-        """Return the number of sessions that may send a request soon, because they did so recently."""
+        """Return the number of sessions that sent a request recently and may soon send another."""
         since = time.monotonic() - ACTIVE
         return sum(opened.session.asked_at > since for opened in [*self._open.values()])
 
@@ -454,7 +454,7 @@ class Service:
 
     def linger(self, seconds: float = LINGER) -> None:
         """Wait up to `seconds` until all clients have been told that their jobs are done. At the end of a run, a client
-        may be about to ask, especially after a restart."""
+        may still be about to ask, especially after a restart."""
         with self._changed:
             self.state = "ended"
             self._changed.wait_for(lambda: not self._untold, seconds)

@@ -29,7 +29,7 @@ class SessionSettings(SourceSettings):
     session's address in the environment variable OPENAI_BASE_URL, so that agents with OpenAI's client need no change.
     Each step takes `groups` groups. Needs `scores`."""
     scores: str | None = None
-    """The function that computes the reward of such a session: `my_package.rewards:score` or `rewards.py:score`. It
+    """The function that computes the reward of a session of `run`: `my_package.rewards:score` or `rewards.py:score`. It
     gets a `gymposium_train.serving.commands.Ran`. It returns a number, or a mapping with `reward` and other fields for
     ending a session."""
     at_once: int = Field(default=16, ge=1)

@@ -24,7 +24,7 @@ ROLE = "session"
 
 
 class BadGroup(GymposiumError):
-    """Error for a group whose sessions cannot be learned from."""
+    """Error for a group with sessions that a run cannot learn from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class HostedAdapter:
     """A digest of the weights. It is part of the key in the server's prefix cache, so a cached prefix is never used
     with other weights."""
     rank: int
-    """The largest rank of its layers."""
+    """The largest rank of the adapter's layers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +352,7 @@ class Connection:
         self.processed = at_one != at_two
 
     async def _find_root(self, policy: Policy) -> str | None:
-        """Return the directory that the server loaded an adapter from, or None if it is not loaded."""
+        """Return the directory from which the server loaded an adapter, or None if the adapter is not loaded."""
         models = await self._get("/v1/models")
         return {str(card["id"]): card.get("root") for card in models["data"]}.get(str(policy))
 

@@ -21,9 +21,9 @@ CPU_HEADS = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
 
 
 def check_fits(adapter: Adapter, directory: Path, model: str) -> None:
-    """Check that vLLM supports all parts of an adapter, and that its widths and number of layers match the model's
-    `config.json`. If that cannot be read, because `model` is a server's own name, only the canary detects an adapter of
-    another model.
+    """Check that vLLM supports all parts of an adapter, and that the adapter's widths and number of layers match the
+    model's `config.json`. If that cannot be read, because `model` is a server's own name, only the canary detects an
+    adapter of another model.
 
     Raises `GymposiumError` for an adapter that vLLM cannot serve, and for one of another model."""
     if reasons := list_unservable_features(adapter.config, adapter.shapes):

@@ -129,8 +129,8 @@ class ServerRequests:
     def score(
         self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None
     ) -> list[tuple[float, ...]]:
-        """Return the log-probabilities of given completions, at temperature 1 only: a server has no other
-        log-probabilities of tokens it did not sample."""
+        """Return the log-probabilities of given completions, at temperature 1 only, because a server cannot score
+        tokens that it did not sample at other temperatures."""
         if temperature != 1.0:
             raise GymposiumError(
                 f"A vLLM server scores given tokens only at temperature 1, not {temperature:g}. Score at 1, or with "

@@ -32,16 +32,16 @@ class RunningServer:
     model: str
     lora_rank: int
     log: str
-    """The path of its log."""
+    """The path of the server's log."""
     pid: int
-    """The id of the process that runs it."""
+    """The id of the process that runs the server."""
     began: str
     """The start time of that process as reported by the system. It distinguishes the process from a later one with the
     same id."""
 
     @property
     def alive(self) -> bool:
-        """True while the process that runs it exists."""
+        """True while the process that runs the server exists."""
         return _read_start_time(self.pid) == self.began
 
 

@@ -42,7 +42,7 @@ the cause."""
 
 class Server:
     """A vLLM server owned by this process. Call `start` before use and `stop` afterwards. The server ends with this
-    process, even if that is killed."""
+    process, even if this process is killed."""
 
     def __init__(self, settings: ServerSettings, home: EngineHome | None = None) -> None:
         """Raise `GymposiumError` if vLLM is not installed or the settings are not safe."""
@@ -64,16 +64,16 @@ class Server:
 
     @property
     def alive(self) -> bool:
-        """True while its process exists. It may not answer yet."""
+        """True while the server's process exists. The server may not answer yet."""
         return self._keeper is not None and self._keeper.poll() is None
 
     @property
     def group(self) -> int | None:
-        """The id of the process group of all its processes, or None before the start."""
+        """The id of the process group with all of the server's processes, or None before the start."""
         return None if self._keeper is None else self._keeper.pid
 
     def answers(self) -> bool:
-        """Return True if its process exists and reports that it is healthy."""
+        """Return True if the server's process exists and reports that it is healthy."""
         return self.alive and is_healthy(self.url)
 
     def start(self) -> None:

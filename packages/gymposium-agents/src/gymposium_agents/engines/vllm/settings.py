@@ -74,9 +74,9 @@ class VllmSettings:
     """More vLLM arguments for each server started for the run: `["--gpu-memory-utilization", "0.4"]` if learner and
     server share a GPU."""
     devices: tuple[str, ...] = ()
-    """GPUs of the servers started for the run, named as in `CUDA_VISIBLE_DEVICES`: the first ones for the first server,
-    with the same number for each. By default, a single server may use those visible to the run. Learning processes use
-    the first visible GPUs. A server may share one of them only if `arguments` limits its share of the memory."""
+    """GPUs of the servers started for the run, named as in `CUDA_VISIBLE_DEVICES`. Each server gets the same number of
+    GPUs, in order. By default, a single server may use those visible to the run. Learning processes use the first
+    visible GPUs. A server may share one of them only if `arguments` limits its share of the memory."""
     at_once: int | None = None
     """The maximum number of requests in flight per server. The default is the server's own limit (its `--max-num-seqs`)
     if gymposium started it, else 64. Further requests would wait in the server and use up their time limit."""

@@ -110,8 +110,8 @@ TORCHRUN = (
 
 
 def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for a process in the engine's virtual environment: the safe path, and all except `OURS` and
-    those of torchrun."""
+    """Return the variables for a process in the engine's virtual environment: the safe path, and this process's
+    variables except `OURS` and torchrun's."""
     return {
         name: value
         for name, value in python_environment(variables).items()

@@ -15,7 +15,7 @@ class Build:
     requirements: tuple[str, ...]
     """Requirements for pip."""
     unwanted: tuple[str, ...]
-    """Distributions that pip installs with them and that must be removed."""
+    """Distributions that pip installs with the requirements and that must be removed."""
     summary: str
     """Description and size, for messages."""
 

@@ -1,4 +1,4 @@
-"""Requests to vLLM's completions endpoint and its answers, with token ids in both."""
+"""Requests to vLLM's completions endpoint, and the answers. Both contain token ids."""
 
 from __future__ import annotations
 

@@ -31,7 +31,8 @@ ends with an error."""
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """The processes that learn together, and the rank of this one. All call the same collectives in the same order."""
+    """The processes that learn together, and the rank of this process. All processes call the same collectives in the
+    same order."""
 
     rank: int = 0
     size: int = 1

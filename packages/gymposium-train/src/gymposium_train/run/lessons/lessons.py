@@ -38,7 +38,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """Lessons as tokens, with counts of long ones."""
+    """Lessons as tokens, with counts of lessons with problems."""
 
     demonstrations: list[Demonstration]
     """The prompts and replies. Each reply includes its end of turn."""
@@ -68,7 +68,7 @@ def list_texts(lessons: Iterable[Lesson]) -> Iterator[str]:
 
 
 def list_moves(lessons: Iterable[Lesson]) -> Iterator[str]:
-    """Yield all legal moves of the lessons, each as often as it was legal."""
+    """Yield all legal moves of the lessons. A move occurs as often as it was legal."""
     for lesson in lessons:
         yield from lesson.legal or ()
 
