@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 class ExpectimaxPlayer:
     """A 2048 player that searches D moves ahead.
 
-    expectimax-1 plays the slide that leads to the board with the highest value. Each further move of look-ahead weights
-    every new tile in every empty square by its probability, followed by the best slide. Probabilities are exact up to
+    expectimax-1 plays the slide that leads to the board with the highest value. Each further move of look-ahead adds
+    every possible new tile, weighted by its probability, and then the best slide. Probabilities are exact up to
     expectimax-3. From expectimax-4 on, boards with a probability below 1 in 1,000 are evaluated without further search.
 
     A board is evaluated by its empty squares, its pairs, the order of its lines and the number of its tiles
     (`gymposium_2048.rows`). The search ignores the score and the limit on the number of moves. It plays as long
     as possible, and makes the tile that ends the game as soon as possible. Tiles from 32768 on are treated as equal.
 
-    The player is deterministic. Among equally good moves it plays the first in the order up, right, down, left. In each
-    process the first move takes about two more CPU seconds, for importing and compiling the search."""
+    The player is deterministic. Among equally good moves it plays the first in the order up, right, down, left. The
+    first move in each process takes about two more CPU seconds, because the search is imported and compiled."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"

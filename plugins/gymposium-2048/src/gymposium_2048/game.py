@@ -30,7 +30,7 @@ _RULES = (
 
 
 _LOOKS = (("card", "ink"), ("dark", "ink"), ("mark", "ink"), ("two", "square"), ("three", "square"), ("one", "square"))
-"""Colors of a tile and its number, for two powers of two each; the last for all higher ones."""
+"""Background and text colors of tiles. Each pair covers two powers of two; the last covers all higher ones."""
 _TILES = {str(2**power): tile(str(2**power), *_LOOKS[min((power - 1) // 2, len(_LOOKS) - 1)]) for power in range(1, 19)}
 
 
@@ -77,9 +77,9 @@ _BELOW = [(cell, cell + _ROW) for cell in range(_CELLS - _ROW)]
 class EngineState:
     """State of the engine with a complete list of legal moves.
 
-    The engine (2048.cc in open_spiel 2.0.2, `DoesActionChangeBoard`) does not reset the marks of the last move before
-    testing which moves would change the board. So its legal actions omit a move that only merges into a tile just
-    made, although the engine plays such a move correctly.
+    The engine (2048.cc in open_spiel 2.0.2, `DoesActionChangeBoard`) tests which moves would change the board without
+    resetting the marks of just-merged tiles. So its legal actions omit a move that only merges into such a tile,
+    although the engine plays this move correctly.
     """
 
     __slots__ = ("_legal", "_state")

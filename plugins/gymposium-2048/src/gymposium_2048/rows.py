@@ -7,13 +7,14 @@ line is a 16-bit number, 4 bits per square, with the first square in the lowest 
 The value of a line is the sum of these terms:
 
 - `EMPTY` for each empty square, and `PAIR` for each pair of tiles that would merge, which reward free space;
-- minus `ORDER` for each unit of disorder: the sum of the steps between fourth powers of neighboring ranks that go up,
-  or that go down, whichever is less. This keeps large tiles in order along an edge, and the largest in a corner;
+- minus `ORDER` for each unit of disorder. Disorder is the sum of the differences between fourth powers of neighboring
+  ranks, over either all increases or all decreases, whichever is less. This keeps large tiles in order along an edge,
+  and the largest in a corner;
 - minus `TILES` for the third power of each rank, which favors few large tiles over many small ones.
 
-Empty squares and order are terms of Matt Overlan's 2048-AI. Powers of ranks, pairs and the cost of tiles are from
-nneonneo's 2048-ai, with heuristics by xificurk (https://stackoverflow.com/a/22498940). The powers and weights here are
-integers, so sums are exact, and were tuned on some thousand matches with two and three moves of look-ahead.
+The terms for empty squares and order come from Matt Overlan's 2048-AI. Powers of ranks, pairs and the cost of tiles
+come from nneonneo's 2048-ai, with heuristics by xificurk (https://stackoverflow.com/a/22498940). The powers and weights
+here are integers, so sums are exact. They were tuned on some thousand matches with two and three moves of look-ahead.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ class LineTables(NamedTuple):
     """Tables indexed by line number."""
 
     to_first: NDArray[np.uint16]
-    """The line after its tiles have slid towards the first square."""
+    """The resulting line if the tiles slide towards the first square."""
     to_last: NDArray[np.uint16]
-    """The line after its tiles have slid towards the last square."""
+    """The resulting line if the tiles slide towards the last square."""
     worth: NDArray[np.int32]
     """Value of the line."""
 

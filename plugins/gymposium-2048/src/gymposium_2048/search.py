@@ -1,11 +1,11 @@
 """Expectimax for 2048, compiled by numba.
 
-A board is a 64-bit number: its four lines as in `rows`, with the top line in the lowest bits. To slide up or down,
-the search slides the lines of the board mirrored along its diagonal. A board and its mirror image have the same value,
-so the search never mirrors it back.
+A board is a 64-bit number: its four lines as in `rows`, with the top line in the lowest bits. To slide up or down, the
+search transposes the board and slides its lines. A board and its transpose have the same value, so the search never
+transposes it back.
 
 Importing numba and compiling take about two CPU seconds together, at the first call in each process. Nothing is cached
-on disk, because numba would store it beside the package's files, where uninstalling would leave it behind.
+on disk, because numba stores its cache beside the package's files, and uninstalling would not remove it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gymposium_2048.rows import LineTables
 
 UNLIKELY = 1e-3
-"""Boards whose new tiles have a lower probability than this are evaluated without further search."""
+"""Boards that are reached with a lower probability than this are evaluated without further search."""
 END = 2e6
 """Value of making the tile that ends the game, above any board's value. A board without a legal move has
 minus this value."""

@@ -1,4 +1,4 @@
-"""affinetes' OpenSpiel tasks on gymposium's games and players: its task ids, its `evaluate`, its result fields.
+"""affinetes' OpenSpiel tasks on gymposium's games and players, with affinetes' task ids, `evaluate` and result fields.
 
 Names are imported on first use, because the `gymposium` command imports this package for every verb.
 """

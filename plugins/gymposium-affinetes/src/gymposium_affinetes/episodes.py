@@ -18,7 +18,7 @@ from gymposium.players.grammar import make_player
 from gymposium_affinetes.tasks import Task, decode
 
 POLICY = FailurePolicy("penalty", 1000, 0.01)
-"""The policy for illegal actions: each costs 0.01, and the match continues, up to a thousand times."""
+"""The policy for illegal actions: each costs 0.01 and the match continues, for up to a thousand illegal actions."""
 MAX_EPISODES = 256
 """Maximum number of episodes at once."""
 IDLE_SECONDS = 3600.0
@@ -76,7 +76,8 @@ class Episodes:
     """The episodes in progress, by id."""
 
     def __init__(self, write: Callable[[MatchResult], object]) -> None:
-        """Record finished matches with `write`, which is called from one thread at a time."""
+        """Create an empty set of episodes. `write` records each finished match and is called from one thread at a
+        time."""
         self._lock, self._writing = Lock(), Lock()
         self._record = write
         self._open: OrderedDict[str, Episode] = OrderedDict()

@@ -24,7 +24,7 @@ from gymposium_agents.engines.protocol import ChatEngine
 from gymposium_agents.players.api_player import ApiPlayer
 
 MAX_MATCHES = 64
-"""Maximum number of simultaneous matches. The others wait, and the wait counts toward their time limit."""
+"""Maximum number of simultaneous matches. Further matches wait, and the wait counts toward their time limit."""
 
 
 async def evaluate(

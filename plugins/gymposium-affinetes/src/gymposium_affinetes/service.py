@@ -73,7 +73,7 @@ async def _get_health(request: Request) -> Response:
 
 
 class _Service:
-    """The routes, and what a request may ask for."""
+    """The routes, and the services, keys and opponents that a request may name."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ def _read_fields(request: Request, known: Mapping[str, Any], *needed: str) -> di
 
 
 async def _respond(call: Callable[[], dict[str, Any]]) -> Response:
-    """Return the response to a call, which runs in a thread."""
+    """Run a call in a thread and return its response."""
     try:
         return JSONResponse(await to_thread.run_sync(call))
     except EpisodeError as error:

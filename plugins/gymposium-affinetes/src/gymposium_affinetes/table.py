@@ -1,4 +1,4 @@
-"""One match of a task: its seats, its play, and the facts in its result."""
+"""One match of a task: its seats, its replies, and the facts for its result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RETRIES = FailurePolicy("retry", 2)
 
 @dataclass(slots=True)
 class Table:
-    """A prepared match. One thread plays it; another thread may give it up."""
+    """A prepared match. One thread plays it, and another thread may cancel it."""
 
     task: Task
     game: Game

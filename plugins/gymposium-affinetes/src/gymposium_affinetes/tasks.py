@@ -34,7 +34,7 @@ class Family:
     name: str
     """The name in affinetes and OpenSpiel."""
     variants: tuple[Params, ...] = ({},)
-    """The parameters of configurations 0, 1, …; they repeat after the last variant."""
+    """The parameters of configurations 0, 1, …. They repeat after the last variant."""
     simulations: int | None = None
     """The simulations of the opponent `mcts`: affinetes' number, except in bridge. None for the random player, as in
     affinetes."""
@@ -117,11 +117,11 @@ class Task:
 
     @property
     def utility_range(self) -> tuple[float, float]:
-        """The least and greatest return according to OpenSpiel, which bound the scores."""
+        """OpenSpiel's minimum and maximum return, which scale the scores."""
         return _load_engine_game(self.family, parse_name(self.game)[1]).utility_range
 
     def name_player(self, opponent: str) -> str:
-        """Return the player that `opponent` names: for `mcts`, one with the task's number of simulations."""
+        """Return the name of the opponent's player. For `mcts`, it includes the task's number of simulations."""
         if opponent != "mcts":
             return opponent
         return "random" if self.family.simulations is None else f"mcts-{self.family.simulations}"

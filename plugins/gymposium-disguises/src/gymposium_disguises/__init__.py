@@ -37,4 +37,4 @@ DISGUISES: Mapping[str, str] = {
     "ultimate_tic_tac_toe": "sums:SumsOfSums",
     "y": "chains:ThreeEdges",
 }
-"""Module in this package and class of each disguise, by game name."""
+"""The module (in this package) and class of each disguise, by game name."""

@@ -17,7 +17,7 @@ from gymposium_disguises.speech import Speech
 
 
 def explain_ends(places: Places, sides: tuple[str, ...]) -> str:
-    """Return the sentence of the rules about the ends that each side joins."""
+    """Return the sentence that says which two edges each side must connect."""
     rows, columns = places.rows, places.columns
     return (
         f"{sides[0]} wins with a chain of their own from the {places.row} {rows[0]} to the {places.row} {rows[-1]}, "
@@ -59,7 +59,7 @@ class _HexagonDisguise(BoardDisguise):
         return self.list_held("".join(self._board.read_cells(state, seat)), "xo")
 
     def describe(self, squares: Iterable[str]) -> str:
-        """Return the places of plain squares, separated by commas."""
+        """Return the disguised names of squares, separated by commas."""
         return ", ".join([self.places.name[square] for square in squares])
 
 

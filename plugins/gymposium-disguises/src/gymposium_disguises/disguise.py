@@ -25,14 +25,12 @@ def disguise_game(game: OpenSpielGame, seed: int) -> OpenSpielGame:
 
 
 class Disguise:
-    """Words of a disguised game: a story, and lines for the position.
-
-    Every disguised game is new to its players, so both styles explain all rules. Only the ends of their positions
-    differ.
+    """Base class of a disguise: rules as a story, and lines for the position. Every disguised game is new to its
+    players, so both prompt styles explain all rules. The styles differ only in the last lines of a position.
     """
 
     story: str
-    """Lines of the rules."""
+    """The rules, as lines."""
     names: Sequence[str] | None = None
     move_pattern: re.Pattern[str]
 
@@ -60,7 +58,7 @@ class Disguise:
         raise NotImplementedError
 
     def role(self, seat: int) -> str:
-        """Return the line of the rules that tells the seat its side."""
+        """Return the line of the rules that names the seat's side."""
         return f"You are {self.sides[seat]}. {self.sides[0]} begins.\n"
 
     def is_over(self, state: pyspiel.State) -> bool:
@@ -68,7 +66,7 @@ class Disguise:
         return bool(state.is_terminal())
 
     def end(self, state: pyspiel.State, seat: int) -> str:
-        """Return the line of a finished match."""
+        """Return the line that describes the result of a finished match."""
         results = [f"{side} {value:+g}" for side, value in zip(self.sides, state.returns())]
         return f"The match is over. Results: {join(results)}."
 

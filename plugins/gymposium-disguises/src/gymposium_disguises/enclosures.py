@@ -1,4 +1,4 @@
-"""Go, told as holding places and shutting groups in."""
+"""Go, told as holding places and enclosing groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clobber, told as moving in where the other stands."""
+"""Clobber, told as moving into places that the other side occupies."""
 
 from __future__ import annotations
 

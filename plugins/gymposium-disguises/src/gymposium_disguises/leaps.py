@@ -1,4 +1,4 @@
-"""Checkers, told as leaping over the other's on a board of places."""
+"""Checkers, told as leaping over the other side's pieces."""
 
 from __future__ import annotations
 

@@ -14,10 +14,9 @@ _SQUARE = re.compile(r"([A-Za-z])(\d+)")
 
 
 class Places:
-    """Places of a board of squares such as `a1`, with the words that explain them.
-
-    The seed decides the words, and whether rows or columns give the first word. If `mirrored`, it also decides the
-    listing direction in the rules.
+    """Two-word names for the squares of a board, such as `a1`, and the sentences that explain them. The seed determines
+    the words, and whether the row or the column comes first. If `mirrored`, it also determines the order of the lists
+    in the rules.
     """
 
     def __init__(self, speech: Speech, squares: Iterable[str], *, mirrored: bool = True) -> None:
@@ -26,25 +25,25 @@ class Places:
         numbers = sorted({int(square[1:]) for square in squares})
         draw = speech.draw
         self.crossed = draw.chance(0.5)
-        """Whether columns give the first word."""
+        """Whether the first word names the column."""
         outer = speech.draw_plants(len(columns if self.crossed else numbers))
         inner = speech.draw_animals(len(numbers if self.crossed else columns))
         of_rows, of_columns = (inner, outer) if self.crossed else (outer, inner)
         flips = [mirrored and draw.chance(0.5) for _ in range(2)]
         self.rows, self.columns = (words[::-1] if flip else words for words, flip in zip((of_rows, of_columns), flips))
-        """The words for the plain rows from 1 up, and for the plain columns from the left."""
+        """The words for the rows from 1 up, and for the columns from the left."""
         self.outer, self.inner = outer, inner
         """First and second words, in the order of the rules."""
         self.first, self.second = speech.axes
         self.row, self.column = speech.axes[::-1] if self.crossed else speech.axes
-        """Nouns for a plain row and a plain column."""
+        """Nouns for a row and a column."""
         self.place, self.token = speech.place, speech.token
         self._words = {
             **{str(number): word for number, word in zip(numbers, self.rows)},
             **dict(zip(columns, self.columns)),
         }
         self.name = {square: self._name_square(square[0], square[1:]) for square in squares}
-        """The name of each plain square."""
+        """The disguised name of each square."""
         self.pattern = f"(?:{'|'.join(outer)})-(?:{'|'.join(inner)})"
         """Regular expression for the name of a place."""
 
@@ -62,7 +61,7 @@ class Places:
         return self.rename_move(move) if len(squares) == 2 and all(square in self.name for square in squares) else move
 
     def group_places(self, squares: Iterable[str]) -> str:
-        """Return a list of plain squares, grouped by their first word: `oak: fox bee; elm: cat`."""
+        """Return the squares as text, grouped by their first word: `oak: fox bee; elm: cat`."""
         groups: dict[str, list[str]] = {}
         for square in squares:
             first, _, second = self.name[square].partition("-")
@@ -77,7 +76,7 @@ class Places:
 
     @property
     def orders(self) -> str:
-        """Return the sentences that list the words in their order."""
+        """Return the sentences that list the words in order."""
         return (
             f"There are {len(self.outer)} {self.first}s, in this order: {join(self.outer)}. There are "
             f"{len(self.inner)} {self.second}s, in this order: {join(self.inner)}."
@@ -107,9 +106,8 @@ class Places:
         )
 
     def explain_touching(self, other_way: bool) -> str:
-        """Return the sentence that explains which of six places touch, for boards that are not mirrored.
-
-        `other_way` says whether the third direction goes back in one order.
+        """Return the sentence that explains which six places touch a place, for boards that are not mirrored.
+        `other_way` says whether the third direction goes backwards in one of the two orders.
         """
         third = "earlier" if other_way else "later"
         return (
@@ -125,7 +123,7 @@ class BoardDisguise(Disguise):
     def __init__(
         self, speech: Speech, plain: Wording, squares: Iterable[str], *, mirrored: bool = True, pairs: bool = False
     ) -> None:
-        """With `pairs`, a move is two places: `oak-fox to elm-bee`."""
+        """Create a disguise. With `pairs`, a move is two places: `oak-fox to elm-bee`."""
         super().__init__(speech, plain)
         self._squares = list(squares)
         self.places = Places(speech, self._squares, mirrored=mirrored)
@@ -136,7 +134,7 @@ class BoardDisguise(Disguise):
         return self.places.rename_move(move)
 
     def list_held(self, cells: str, marks: str) -> list[str]:
-        """Return a line for each side with its places. `cells` holds the content of each square."""
+        """Return a line for each side that lists its places. `cells` gives the content of each square."""
         return [
             f"{side}: {self.places.group_places(sq for sq, cell in zip(self._squares, cells) if cell == mark)}"
             for side, mark in zip(self.sides, marks)
@@ -144,7 +142,7 @@ class BoardDisguise(Disguise):
 
 
 def list_squares(columns: int, rows: int) -> list[str]:
-    """Return the plain squares of a board, row by row from row 1."""
+    """Return the names of a board's squares, row by row from row 1."""
     return [f"{column}{row}" for row in range(1, rows + 1) for column in list_letters(columns)]
 
 

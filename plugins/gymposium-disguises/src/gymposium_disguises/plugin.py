@@ -25,7 +25,7 @@ _SMALL: Mapping[str, Mapping[str, Any]] = {
     "pig": {"winscore": 20, "horizon": 30},
     "y": {"board_size": 5},
 }
-"""Further parameters in the example of a game, to keep it small."""
+"""Additional parameters that keep a game's example small."""
 
 
 @hookimpl

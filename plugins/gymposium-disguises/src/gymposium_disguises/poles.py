@@ -10,7 +10,7 @@ from gymposium_disguises.speech import Speech, join
 
 
 class Poles(Disguise):
-    """`connect_four` as poles that fill from the ground."""
+    """`connect_four` as poles that fill from the bottom."""
 
     def __init__(self, speech: Speech, plain: ConnectFour, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)

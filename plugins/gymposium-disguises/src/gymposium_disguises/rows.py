@@ -1,4 +1,4 @@
-"""Gomoku, told as places on streets."""
+"""Gomoku, told as taking adjacent places on streets."""
 
 from __future__ import annotations
 

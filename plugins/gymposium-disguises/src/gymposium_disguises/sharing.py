@@ -23,7 +23,7 @@ class Sharing(Disguise):
         self._bargaining = plain
         draw, kinds = speech.draw, len(plain.items)
         self._order = draw.some(range(kinds), kinds)
-        """Plain index of each kind, in the order of the disguise."""
+        """The original index of each kind of goods, in the order of the disguise."""
         self._goods = goods = draw.some(TOKENS, kinds)
         want, self._settle = draw.pick(_WANT), draw.pick(_SETTLE)
         self._offers = [" ".join(self._reorder(offer.split())) for offer in plain.taken]

@@ -26,7 +26,7 @@ class Speech:
 
     def __init__(self, seed: int, game: str) -> None:
         self.draw = Draw(stream(seed, "disguise", game))
-        """Random choices for the disguise."""
+        """The random stream for the disguise's choices."""
         one, other = self.draw.some(SIDES, 2)
         self.sides = (one, other)
         """Names of the two seats."""

@@ -1,4 +1,4 @@
-"""Kuhn and Leduc poker, told as secret signs and what is staked on them."""
+"""Kuhn and Leduc poker, told as stakes on secret signs."""
 
 from __future__ import annotations
 

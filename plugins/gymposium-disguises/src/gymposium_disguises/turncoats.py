@@ -1,4 +1,4 @@
-"""Othello, told as enclosing and turning what the other has."""
+"""Othello, told as enclosing and taking over the other side's places."""
 
 from __future__ import annotations
 

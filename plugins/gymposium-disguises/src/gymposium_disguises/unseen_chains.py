@@ -1,4 +1,4 @@
-"""Dark hex, told as chains of places. A side sees only its own."""
+"""Dark hex, told as chains of places. Each side sees only its own places."""
 
 from __future__ import annotations
 

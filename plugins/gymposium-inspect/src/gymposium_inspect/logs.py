@@ -18,7 +18,7 @@ from gymposium_inspect.scoring import compute_figures
 from gymposium_inspect.seats import MatchSeat
 
 _UNREAD = {"events", "messages", "output"}
-"""The large parts of a sample that are never read here."""
+"""The large parts of a sample, which are not read."""
 
 
 def records(log: str | Path) -> Iterator[Record]:
@@ -54,8 +54,8 @@ class PairedDifference:
     """Mean figure in the second log, over matches that are in both."""
     difference: Estimate
     """Mean of the first minus the second, over deals (seeds), with its 95 % interval (Student's t). Matches on the same
-    deal are averaged, since they are not independent. One deal has no interval (NaN), and an interval from few deals is
-    unreliable: its width is zero if all differences are equal."""
+    deal are averaged, since they are not independent. With a single deal there is no interval (NaN). With few deals the
+    interval is unreliable: its width is zero if all differences are equal."""
     deals: int
     """Number of deals."""
     matches: int

@@ -15,7 +15,7 @@ from gymposium.tasks.tools import Call, Tool
 from gymposium.tasks.tools.reader import ToolsReader
 
 _FINISHED: Final[Mapping[str, FinishReason]] = {"max_tokens": "length", "model_length": "context"}
-"""Inspect's reasons to stop that are not the model's own decision."""
+"""Inspect's stop reasons that do not come from the model."""
 _HARMLESS: Final = frozenset(
     ["title", "minItems", "maxItems", "uniqueItems", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]
 )
@@ -23,8 +23,8 @@ _HARMLESS: Final = frozenset(
 
 
 def make_messages(ask: Ask, prompt: Prompt, calls: Sequence[ToolCall], *, first: bool) -> list[ChatMessage]:
-    """Return an ask as messages: results of the model's last `calls`, or else a user message. The first one contains
-    the rules."""
+    """Return an ask as messages: the results of the model's last `calls`, or else a user message. The first message
+    contains the rules."""
     observation = ask.observe(prompt.style)
     if not calls:
         return [ChatMessageUser(content=prompt(observation, ask.reason, rules=first))]
@@ -38,8 +38,8 @@ def make_messages(ask: Ask, prompt: Prompt, calls: Sequence[ToolCall], *, first:
 
 
 def extract_reply(output: ModelOutput, prompt: Prompt) -> Reply:
-    """Return the reply in a model's output. Tool calls are written in the format of the prompt's reader, if it reads
-    them."""
+    """Return the reply in a model's output. If the prompt's reader supports tool calls, they are written in its
+    format."""
     calls, text = output.message.tool_calls, output.completion
     if calls and isinstance(prompt.reader, ToolsReader):
         text = _write_calls(calls, prompt.reader)
@@ -81,7 +81,7 @@ def declare_tool(tool: Tool) -> ToolDef:
 
 
 def _find_lost_keys(schema: Any, kept: Any) -> Iterator[str]:
-    """Yield the keys of a schema that are missing in its copy."""
+    """Yield the keys of a schema that are missing from its copy."""
     if isinstance(schema, Mapping) and isinstance(kept, Mapping):
         for key, value in schema.items():
             if key in kept:

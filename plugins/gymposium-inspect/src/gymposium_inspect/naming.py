@@ -1,4 +1,4 @@
-"""The names that Inspect uses for what this distribution registers."""
+"""The names under which this distribution registers tasks, solvers and scorers with Inspect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def name_in_gymposium(function: F) -> F:
     """Register the function under the package `gymposium`. Inspect names a task, solver or scorer after its module's
-    package, so `gymposium_inspect.tasks.match` would be `gymposium_inspect/match`. Goes below Inspect's
-    decorator."""
+    package, so `gymposium_inspect.tasks.match` would be `gymposium_inspect/match`. Place this decorator below
+    Inspect's."""
     function.__module__ = "gymposium"
     return function

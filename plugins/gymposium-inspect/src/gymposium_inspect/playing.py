@@ -33,9 +33,9 @@ T = TypeVar("T")
 RECORD: Final = "gymposium_record"
 """The key of the match's record in a sample's store."""
 CALLS: Final = "calls"
-"""The form of replies that are tool calls, as Inspect's models make them."""
+"""The reply form for Inspect's native tool calls."""
 _CALLS_READER: Final = "tools-hermes"
-"""The reader whose format such replies have in records."""
+"""The reader whose format records use for such replies."""
 
 
 QUICK: Final = 0.02
@@ -43,7 +43,7 @@ QUICK: Final = 0.02
 _WITHOUT_TOOLS: Final = frozenset(
     ["nnterp", "openai-api-completions", "perplexity", "transformer_lens", "vllm-completions"]
 )
-"""Inspect's providers that do not pass tools to their models."""
+"""Inspect providers that do not pass tools to their models."""
 
 
 def make_prompt(game: Game, reply: str, style: str) -> Prompt:
@@ -61,10 +61,11 @@ class Contest:
     """The opponents and rules of an evaluation's matches.
 
     Once a step takes longer than `QUICK`, later steps run in worker threads. Steps of free-text games, which may wait
-    for tools and servers, always do. One thread at a time asks the opponents of all waiting matches in one call."""
+    for tools and servers, always run in worker threads. One thread at a time asks the opponents of all waiting matches
+    in one call."""
 
     def __init__(self, opponent: str | Sequence[str], on_illegal: str) -> None:
-        """Raise `BadOption` and `UnknownName` for invalid arguments, and any error from making a player."""
+        """Raise `BadOption` and `UnknownName` for invalid arguments, and any error from creating a player."""
         self._players: Player | Sequence[Player]
         self._players = make_player(opponent) if isinstance(opponent, str) else [*map(make_player, opponent)]
         self._on_illegal = FailurePolicy.parse(on_illegal)
@@ -127,7 +128,8 @@ def play(
 ) -> Solver:
     """Return the solver that plays a sample's match (`samples`) and puts its record into the store.
 
-    The model is asked by `generate`, and the conversation is kept in `state.messages`. System messages stay in front.
+    The model is asked through `generate`, and `state.messages` keeps the conversation. System messages stay at the
+    beginning.
 
     Args:
         opponent: The player in the other seats, by name, or a list with one per seat.

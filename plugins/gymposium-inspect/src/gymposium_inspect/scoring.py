@@ -21,7 +21,8 @@ _METRICS = {"*": [mean(), stderr(cluster="seed")]}
 
 def compute_figures(record: Record, seat: int) -> dict[str, float]:
     """Return a finished match's figures for a seat, always with the same names in the same game: `return`; `win`,
-    `draw` and `loss` in games with several seats; `forfeit` and one figure for each cause of it; `failed_replies`, the
+    `draw` and `loss` in games with several seats; `forfeit` and one figure for each cause of a forfeit;
+    `failed_replies`, the
     number of replies without a legal move."""
     result, ending = record.results[seat], record.ending
     found = {"return": float(record.returns[seat])}
@@ -38,8 +39,8 @@ def compute_figures(record: Record, seat: int) -> dict[str, float]:
 @scorer(metrics=_METRICS, name="outcome")
 @name_in_gymposium
 def outcome() -> Scorer:
-    """Return the scorer of a match's return, result and forfeits. A match that broke off, or that an Inspect limit
-    stopped, is unscored."""
+    """Return the scorer of a match's return, result and forfeits. A match is unscored if it broke off or if one of
+    Inspect's limits stopped it."""
 
     async def score(state: TaskState, target: Target) -> Score:
         record = read_record(state.store.get(RECORD))
@@ -55,7 +56,7 @@ def outcome() -> Scorer:
 @scorer(metrics=_METRICS, name="report")
 @name_in_gymposium
 def report() -> Scorer:
-    """Return the scorer of the figures that a world reports with its return. A match without a report, such as a
+    """Return the scorer of a world's reported figures. A match without a report, such as a
     forfeited one, is unscored."""
 
     async def score(state: TaskState, target: Target) -> Score:

@@ -52,9 +52,9 @@ class MatchSeat:
 def samples(game: str | Game, *, matches: int | None = None, seed: int = 0, seat: int | str = "all") -> list[Sample]:
     """Return an evaluation's samples, planned like `gymposium eval`: equal `seed`s give matches with equal seeds.
 
-    With `seat="all"` the model takes the seats in turn, and the matches in one round over the seats share their deal.
-    Otherwise it always has this seat, and each match has its own deal. By default 100 matches are played, or the
-    next multiple of the number of seats. Raises `BadOption` for a number of matches below 1 or not divisible by the
+    With `seat="all"`, the model plays each deal once from each seat. Otherwise it always has this seat, and each match
+    has a different deal. By default 100 matches are played, or the next multiple of the number of seats. Raises
+    `BadOption` for a number of matches below 1 or not divisible by the
     number of seats, and for an invalid seat; otherwise like `load_game`."""
     opened = load_game(game) if isinstance(game, str) else game
     if matches is None:

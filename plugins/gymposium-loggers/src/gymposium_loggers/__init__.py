@@ -1,1 +1,1 @@
-"""Loggers for gymposium's training runs, one module per service; its library is imported when a run uses it."""
+"""Loggers for gymposium's training runs, one module per service. A service's library is imported when a run uses it."""

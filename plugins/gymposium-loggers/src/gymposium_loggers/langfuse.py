@@ -43,8 +43,8 @@ class LangfuseSettings:
 class LangfuseLogger:
     """A logger with a session for the run and a trace for each step.
 
-    A trace has an observation with all metrics, and each metric as a score, which Langfuse's charts show. Numbers that
-    are not finite appear only in the observation, because Langfuse refuses them as scores.
+    A trace contains an observation with all metrics, and a score per metric, which Langfuse's charts show. Non-finite
+    numbers appear only in the observation, because Langfuse refuses them as scores.
 
     Each call sends its data before it returns. The SDK would send from a thread and only log failures. A resumed run
     continues in the same session, and a repeated step in the same trace."""
@@ -144,7 +144,7 @@ class LangfuseLogger:
 
 
 def _dump_json(values: Mapping[str, Any]) -> str:
-    """Return JSON with numbers that are not finite written as text."""
+    """Return JSON with non-finite numbers written as text."""
     return json.dumps(_replace_nonfinite(values), default=str, allow_nan=False)
 
 

@@ -42,10 +42,9 @@ class MlflowSettings:
 
 
 class MlflowLogger:
-    """A logger that writes numbers as metrics, text as tags, and the config as parameters and as a file.
-
-    A tag holds the last logged text. Each call stores its data before it returns. In names, characters that
-    MLflow refuses become `_`. A resumed run continues the same MLflow run; a step logged again appears twice."""
+    """A logger that writes numbers as metrics, text as tags, and the config as parameters and as a file. A tag contains
+    the last logged text. Each call stores its data before it returns. Characters in names that MLflow refuses are
+    replaced by `_`. A resumed run continues the same MLflow run; a step logged again appears twice."""
 
     def __init__(self, start: LoggerStart, settings: MlflowSettings) -> None:
         """Raise MLflow's errors if the server cannot be reached or refuses the run."""

@@ -1,4 +1,4 @@
-"""Storage of a service's id for a run, in the run's folder, for resuming."""
+"""Storage of a service's run id in the run's folder, for resuming."""
 
 from __future__ import annotations
 

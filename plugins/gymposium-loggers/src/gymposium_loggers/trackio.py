@@ -23,7 +23,7 @@ class TrackioSettings:
     project: str = "gymposium"
     group: str | None = None
     space: str | None = None
-    """Space on Hugging Face (`user/space`) that shows the metrics. In a public Space they are public."""
+    """Hugging Face Space (`user/space`) that shows the metrics. In a public Space, the metrics are public."""
     server: str | None = None
     """Address of a trackio server, without its token."""
 
@@ -37,9 +37,8 @@ class TrackioSettings:
 
 
 class TrackioLogger:
-    """A logger that continues the same trackio run when a run is resumed.
-
-    trackio only warns if it cannot write or send something."""
+    """A logger that continues the same trackio run when a run is resumed. If trackio cannot write or send data, it only
+    warns."""
 
     def __init__(self, start: LoggerStart, settings: TrackioSettings) -> None:
         """Raise `BadOption` if a later run has the same name."""

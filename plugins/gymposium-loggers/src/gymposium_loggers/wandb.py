@@ -28,10 +28,10 @@ class WandbSettings:
 
 
 class WandbLogger:
-    """A logger that plots metrics over `step`, which is logged as a metric too.
+    """A logger that plots metrics over `step`, which is also logged as a metric.
 
-    W&B's own step count cannot go back, so it would drop steps that a resumed run repeats. A resumed run continues
-    under its first process's id. W&B stores data that it cannot send, and sends it later."""
+    W&B's own step count cannot go back, so it would drop steps that a resumed run repeats. A resumed run keeps its W&B
+    id. W&B stores data that it cannot send, and sends it later."""
 
     def __init__(self, start: LoggerStart, settings: WandbSettings) -> None:
         """Raise W&B's errors if it refuses the key or the project."""

@@ -1,4 +1,4 @@
-"""Bounded reading of what an MCP server sends, over HTTP or on its standard output."""
+"""Bounded reading of an MCP server's output, over HTTP or on its standard output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def bound_body(response: Any) -> None:
     """Bound the body of an httpx or httpx2 response: an event hook, called before the body is read.
 
     Raises `GymposiumError` for a compressed response, and for a redirection to another server, which would receive the
-    token. Reading more than `MOST_BYTES` bytes then raises it, too."""
+    token. Reading more than `MOST_BYTES` bytes also raises it."""
     if response.is_redirect and not _is_same_server(response.url, response.url.join(response.headers["location"])):
         raise GymposiumError("it redirects to another server, which is not followed. Write that server's url")
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
@@ -47,9 +47,9 @@ def _is_same_server(one: Any, other: Any) -> bool:
 
 on_bad_output: ContextVar[Callable[[str], GymposiumError] | None] = ContextVar("on_bad_output", default=None)
 """The current session's callback for bad output: a line of more than `MOST_BYTES` characters, or invalid UTF-8. It ends
-the session for the given reason and returns the error. None sets no limit."""
+the session for the given reason and returns the error. If it is None, there is no limit."""
 BOUNDED_UTF8 = "gymposium_mcp_bounded_utf8"
-"""The encoding of a program's standard output. An encoding is the only place where `mcp` allows a limit on lines."""
+"""The encoding of a program's standard output. In `mcp`, line length can only be limited through an encoding."""
 
 
 class _BoundedDecoder(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""The offered tools of a server: selected, checked, and with a digest that detects changes."""
+"""The tools that a server offers to players: selection, checks, and a digest that detects changes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def select_tools(settings: WorldSettings, listed: Sequence[Mapping[str, Any]]) -
 
 
 def _make_writable(names: Sequence[str]) -> dict[str, str]:
-    """Return the name that players see for each server tool: the same if chat templates can write it."""
+    """Return the name that players see for each server tool. It is unchanged if chat templates can write it."""
     taken = {ANSWER.name, *(name for name in names if _NAME.fullmatch(name))}
     written = {}
     for name in names:
@@ -100,7 +100,7 @@ def compute_digest(tools: Sequence[Tool]) -> str:
 
 
 def describe_changes(before: Sequence[Tool], after: Sequence[Tool]) -> str:
-    """Return what has changed in the tools, as a clause: `search has another description; read is gone`."""
+    """Describe the changes in the tools, as a clause: `search has another description; read is gone`."""
     old, new = {tool.name: tool for tool in before}, {tool.name: tool for tool in after}
     return "; ".join(
         [

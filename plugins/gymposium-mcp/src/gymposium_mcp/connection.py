@@ -32,7 +32,7 @@ from gymposium_mcp.settings import WorldSettings
 from gymposium_mcp.stderr import OutputTail
 
 START_SECONDS = 120.0
-"""Time limit for starting a server. Some commands first download it."""
+"""Time limit in seconds for starting a server. Some commands first download the server."""
 _CLOSE_SECONDS = 7.0
 MOST_PAGES = 64
 """Maximum number of pages in a tool list."""
@@ -51,7 +51,7 @@ class Connection:
     def __init__(self, settings: WorldSettings, folder: MatchFolder | None = None) -> None:
         self._settings = settings
         self.folder = folder
-        """The folder that the program runs in; None for that of the settings."""
+        """The working directory of the program; None for the folder of the settings file."""
         self._output = OutputTail() if settings.server.command else None
         self._ended = asyncio.Event()
         self._end_reason = "the server ended the session."
@@ -86,7 +86,7 @@ class Connection:
         """Return a tool's result.
 
         Raises `GymposiumError` if the server ends before it answers, `TimeoutError` if it does not answer in time, and
-        the error of `mcp` for an answer that is not a result."""
+        `mcp`'s error for an answer that is not a result."""
         answered = self._await_answer((await self._session).call_tool(call.name, dict(call.arguments)))
         try:
             answer = await _wait_for(answered, self._settings.tools.seconds)
@@ -175,7 +175,7 @@ class Connection:
 
     @asynccontextmanager
     async def _open_streams(self) -> AsyncIterator[Any]:
-        """Provide the message streams from the server and to it, in this order."""
+        """Provide two message streams: from the server, then to the server."""
         server = self._settings.server
         if self._output is None:
             headers = {"Authorization": f"Bearer {self._read_variable(server.token)}"} if server.token else {}

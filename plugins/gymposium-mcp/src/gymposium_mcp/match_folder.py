@@ -1,4 +1,4 @@
-"""The folder of a match with its own server: a copy of the files that each match begins with."""
+"""The folder for a match that has its own server: a copy of the initial files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MatchFolder:
 
     @classmethod
     def make(cls, settings: WorldSettings) -> Self:
-        """Make the folder and copy the files. Links become copies. Raises `GymposiumError` if that fails."""
+        """Create the folder and copy the files. Links are replaced by copies. Raises `GymposiumError` on failure."""
         folder = cls(settings, Path(realpath(mkdtemp(prefix="gymposium-match-"))))
         if settings.server.files:
             try:

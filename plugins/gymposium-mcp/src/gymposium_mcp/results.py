@@ -23,9 +23,9 @@ _PLACEHOLDERS = {
 def parse_result(answer: Mapping[str, Any]) -> Result:
     """Return the result in the raw answer to a call: `content`, `structuredContent`, `isError`.
 
-    Text blocks become the result's text. Other blocks become a line that names their type; an answer of only such
-    blocks is an error. The structured part is recorded if its JSON has at most `LARGEST_VALUE` characters, and shown
-    if there are no blocks."""
+    Text blocks become the result's text. Each other block becomes a line that names its type; an answer with only such
+    blocks is an error. The structured part is recorded if its JSON has at most `LARGEST_VALUE` characters, and shown if
+    there are no blocks."""
     texts, shown = [], False
     for block in answer.get("content", ()):
         text = block.get("text") if block["type"] == "text" else block.get("resource", {}).get("text")

@@ -17,11 +17,11 @@ from gymposium_mcp.settings import WorldSettings
 
 _AT_EXIT_SECONDS = 8.0
 _SLOT_SECONDS = 30.0
-"""Time limit for waiting until another match's server ends."""
+"""Time limit in seconds for waiting until another match's server ends."""
 
 
 class Server(Protocol):
-    """The source of sessions for a file's matches. Its coroutines run in the loop of all worlds."""
+    """The source of sessions for a file's matches. Its coroutines run in the event loop that all worlds share."""
 
     @property
     def is_running(self) -> bool:
@@ -29,7 +29,7 @@ class Server(Protocol):
         ...
 
     async def acquire(self) -> tuple[Connection, ToolOffer]:
-        """Return a session for a match, and the tools that the server offers now.
+        """Return a session for a match, and the tools that the server currently offers.
 
         Raises `GymposiumError` if the server cannot be reached, and the errors of `select_tools` and `list_tools`."""
         ...
@@ -44,7 +44,7 @@ class Server(Protocol):
 
 
 class _Offers:
-    """A cache of the checked tools of a server."""
+    """A cache of a server's checked tools."""
 
     def __init__(self, settings: WorldSettings) -> None:
         self._settings = settings
@@ -59,7 +59,7 @@ class _Offers:
 
 
 class SharedServer:
-    """A server that starts on first use, and again when it has ended."""
+    """A server that starts on first use, and restarts on the next use after it has ended."""
 
     def __init__(self, settings: WorldSettings) -> None:
         self._settings = settings
@@ -141,7 +141,7 @@ class ServerPerMatch:
         await asyncio.gather(*map(self.release, [*self._in_use]))
 
     async def _take_slot(self) -> None:
-        """Wait for a server to end if `at_once` run. The driver starts no match before a server is free."""
+        """Wait for a server to end if `at_once` servers are running. Until then, the driver starts no further match."""
         try:
             async with asyncio.timeout(_SLOT_SECONDS):
                 await self._slots.acquire()
@@ -179,5 +179,5 @@ _servers: list[Server] = []
 
 @atexit.register
 def _close_all() -> None:
-    """End all servers before the loop of all worlds ends, which would leave no time for a slow one."""
+    """End all servers before the shared event loop ends, because then a slow server would have no time left to end."""
     wait([start(server.close()) for server in _servers if server.is_running], _AT_EXIT_SECONDS)

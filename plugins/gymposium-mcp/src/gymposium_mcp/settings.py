@@ -46,7 +46,7 @@ class ServerSettings:
     """The program with its arguments. It runs in the file's folder. `python` as the program is the Python that
     runs gymposium."""
     env: tuple[str, ...] = ()
-    """Names of environment variables that the program gets, in addition to `HOME`, `PATH` and the like."""
+    """Names of environment variables passed to the program, in addition to common ones such as `HOME` and `PATH`."""
     url: str = ""
     """The address of a server that speaks MCP over streamable HTTP."""
     token: str = ""
@@ -102,11 +102,12 @@ class ToolsSettings:
     allow: Literal["all"] | tuple[str, ...]
     """The names of the offered tools, or `all`."""
     max_calls: int = 10
-    """Number of calls that ends a task, the answer included."""
+    """Maximum number of calls in a task, including the answer."""
     seconds: float = 30.0
-    """Time limit for one call."""
+    """Time limit for one call, in seconds."""
     digest: str = ""
-    """The digest that the tools must have, if any. Records contain it, and errors for other digests name it."""
+    """The digest that the tools must have, if any. Records contain it, and the error for a different digest names
+    it."""
 
     def __post_init__(self) -> None:
         if not self.allow:

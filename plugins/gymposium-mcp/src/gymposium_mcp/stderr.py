@@ -11,17 +11,18 @@ from typing import TextIO
 _LINES = 5
 _LONGEST = 300
 _KEPT = 100_000
-"""Number of characters kept, in which secrets are replaced before lines are shortened."""
+"""Number of characters kept. Secrets in them are replaced before lines are shortened."""
 _SECONDS = 1.0
 
 
 class OutputTail:
-    """The end of what a program writes to `file`, read in a thread, so the program never blocks."""
+    """The end of a program's output to `file`. A thread reads the output, so the program never blocks."""
 
     def __init__(self) -> None:
         reading, writing = os.pipe()
         self.file: TextIO = os.fdopen(writing, "w", encoding="utf-8")
-        """The program's standard error. Close it here once the program has started, or the thread does not end."""
+        """The program's standard error. Close it in this process once the program has started; otherwise the thread
+        does not end."""
         self._text, self._is_cut = "", False
         self._thread = threading.Thread(target=self._read, args=(reading,), name="stderr of a server", daemon=True)
         self._thread.start()

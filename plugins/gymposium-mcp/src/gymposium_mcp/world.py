@@ -30,7 +30,7 @@ _RULES_COMPACT = "question; call answer to end; calls {calls}\n"
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
-    """Return the game of a file. Its server starts when tools are first needed, which replays never do."""
+    """Return the game of a file. Its server starts when tools are first needed. Replays need no server."""
     return tool_game(spec, params, McpTasks(params["file"] or EXAMPLE, params["split"]))
 
 

@@ -14,7 +14,7 @@ from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import is_encodable
 
 _OURS = "metadata"
-"""Field in every OpenEnv action, without meaning for the environment."""
+"""A field of every OpenEnv action that has no meaning for the environment."""
 
 
 class BadAction(GymposiumError):
@@ -27,7 +27,7 @@ class Actions:
     """The actions of an environment with this JSON schema."""
 
     def __init__(self, schema: Any) -> None:
-        """Raise `ValueError` for an invalid schema, one that is not of an object, and one with external references."""
+        """Raise `ValueError` for a schema that is invalid, does not describe an object, or has external references."""
         if not isinstance(schema, Mapping):
             raise ValueError(f"the schema of actions is {str(schema)[:80]!r}, not an object")  # noqa: TRY004  # from a server
         try:
@@ -40,7 +40,7 @@ class Actions:
         only = next(iter(fields.items())) if len(fields) == 1 else None
         is_text = only is not None and isinstance(only[1], Mapping) and only[1].get("type") == "string"
         self.text_field = only[0] if only is not None and is_text else None
-        """The field that a reply fills unchanged; None if a reply is JSON."""
+        """The field that gets the reply's text unchanged; None if replies are JSON."""
         self._fields = fields
 
     def parse_reply(self, reply: str) -> dict[str, Any]:

@@ -20,9 +20,9 @@ from gymposium.util.visible import is_encodable, visible
 from gymposium_openenv.actions import BadAction
 
 SECONDS = 60.0
-"""Time limit for one server answer."""
+"""Time limit for one server answer, in seconds."""
 _CLOSE_SECONDS = 10.0
-"""Time limit for ending a session."""
+"""Time limit for ending a session, in seconds."""
 
 
 class Address:
@@ -79,12 +79,12 @@ class DirectConnect(connect):
     """A connection that follows no redirections, since the user has allowed one address."""
 
     def process_redirect(self, exc: Exception) -> Exception:
-        """Return the error that holds the redirection."""
+        """Return the error for the redirection, instead of following it."""
         return exc
 
 
 class Connection:
-    """A websocket for one match. Any failure means that the world broke."""
+    """A websocket for one match. Any failure raises `WorldFailure`."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket

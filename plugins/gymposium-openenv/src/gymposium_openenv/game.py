@@ -22,7 +22,7 @@ from gymposium_openenv.match import OpenEnvMatch
 
 
 class OpenEnvGame:
-    """A game provided by a server. Immutable. Only new matches and rules ask the server, not replays."""
+    """A game provided by a server. Immutable. New matches and rules query the server; replays do not."""
 
     seats = 1
     num_actions = 0
@@ -30,7 +30,7 @@ class OpenEnvGame:
     move_pattern: re.Pattern[str] | None = None
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], record: Sequence[Event] | None = None) -> None:
-        """`record` holds the events whose answers new matches use instead of the server's."""
+        """With `record`, new matches take their answers from these events instead of the server."""
         self.spec = spec
         self.params: Mapping[str, Any] = MappingProxyType(dict(params))
         self.name = spec.full_name(params)
@@ -45,7 +45,7 @@ class OpenEnvGame:
 
     @cached_property
     def about(self) -> Mapping[str, Any]:
-        """The server's self-description, or that in the record: `schema` of an action, and `description`."""
+        """The environment's description from the server or the record: an action's `schema`, and `description`."""
         if self.record is not None:
             return parse_description(get_first_event(self.record))
         schema = self.address.read("/schema").get("action")
@@ -94,7 +94,7 @@ class OpenEnvGame:
 
 
 def parse_description(event: Event) -> Mapping[str, Any]:
-    """Return how a match's first event describes the environment. Raises `BadRecord` if it does not."""
+    """Return the environment's description from a match's first event. Raises `BadRecord` if there is none."""
     try:
         about = strict_json(event.move)["about"]
         schema, described = about["schema"], str(about["description"])

@@ -1,4 +1,4 @@
-"""One episode as a match: replies and the server's answers are events, and everything shown follows from them."""
+"""One episode as a match. Replies and the server's answers are events, and everything shown follows from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gymposium_openenv.actions import Actions, BadAction
 from gymposium_openenv.connection import Address, Connection
 
 MAX_TEXT = 20_000
-"""Maximum number of characters of an observation. Longer ones are cut off with a note."""
+"""Maximum number of characters in an observation. A longer observation is cut off with a note."""
 _GREATEST_SEED = 2**31
 
 
@@ -45,8 +45,8 @@ class ServerGame(Protocol):
 
 
 class OpenEnvMatch(OneSeatMatch):
-    """A match that is one episode. Its events are the first observation, with the server's self-description, and then
-    each reply and its answer. Each new match has its own connection; a loaded one has none."""
+    """A match that is one episode. Its events are the first observation, with the environment's description, and then
+    each reply and its answer. Each new match has its own connection; a loaded match has none."""
 
     def __init__(self, game: ServerGame, seed: int | None, events: Sequence[Event] = ()) -> None:
         super().__init__(game)
@@ -79,7 +79,7 @@ class OpenEnvMatch(OneSeatMatch):
         return (self._return,)
 
     def report(self, seat: int) -> Mapping[str, float]:
-        """Return the number of steps, and of replies that were not actions."""
+        """Return the number of steps, and the number of replies that were not actions."""
         return {"steps": float(self._steps), "invalid_replies": float(self._invalid)}
 
     def begin_moves(self, moves: Mapping[int, str]) -> Future[tuple[Event, Event]]:
@@ -133,7 +133,7 @@ class OpenEnvMatch(OneSeatMatch):
         return move, Event(CHANCE, self._make_answer(shown, steps=steps))
 
     def _make_answer(self, shown: Mapping[str, Any], *, steps: int, **more: Any) -> str:
-        """Return the event of an observation. Raises `WorldFailure` for an unplayable one."""
+        """Return an observation as an event. Raises `WorldFailure` if the match cannot continue from it."""
         reward = shown.get("reward")
         if not isinstance(reward, int | float | None) or not math.isfinite(reward or 0.0):
             raise WorldFailure(f"The server sent the reward {str(reward)[:80]!r}, which is not a number")

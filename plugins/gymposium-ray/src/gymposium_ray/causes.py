@@ -9,7 +9,7 @@ _FRAME = re.compile(r'^ +File "[^\n]*", line \d+[^\n]*\n(?: {4}[^\n]*(?:\n|\Z))*
 """A frame of a traceback, with its line of code."""
 _MARK = re.compile(r"^ *[~^]+ *$", re.MULTILINE)
 _DETAIL = re.compile(r"^\t[^\n]*$", re.MULTILINE)
-"""A line of Ray's table of an actor's ids."""
+"""A line in Ray's listing of an actor's ids."""
 
 
 def describe_cause(error: BaseException) -> str:

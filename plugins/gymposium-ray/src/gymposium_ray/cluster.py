@@ -16,7 +16,7 @@ from gymposium_ray.causes import describe_cause
 
 LOOPBACK = "127.0.0.1"
 SECONDS = 10.0
-"""Time limit for the first connection to a cluster, in seconds."""
+"""Time limit for connecting to a cluster, in seconds."""
 
 
 def connect(address: str | None) -> None:

@@ -1,4 +1,4 @@
-"""The setup of processes on other nodes, and the versions that must be equal for matches to be equal."""
+"""Setup of processes on other nodes, and the versions that must agree for equal matches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class OneFilePlugin:
     """A one-file plugin with its content, for other nodes."""
 
     path: Path
-    """The absolute path of its file on the node that sends it."""
+    """The absolute path of the plugin's file on the sending node."""
     content: bytes
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The nodes of a cluster: which of them can be used, and which were lost."""
+"""The nodes of a cluster: which are usable, and which were lost."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gymposium_ray.causes import describe_cause
 from gymposium_ray.node_setup import Setup, collect_versions, describe_difference
 
 DISTRIBUTIONS = ("gymposium", "gymposium-ray")
-"""Distributions whose versions a node must share before it runs gymposium's code."""
+"""Distributions that must have the same version on a node before it runs gymposium's code."""
 PATIENCE = 60.0
 """Time limit in seconds for a node's answer."""
 LABEL = "ray.io/node-id"
-"""Ray's label of each node with its id."""
+"""The Ray label that contains a node's id."""
 
 
 class Nodes:
@@ -34,7 +34,7 @@ class Nodes:
         self._addresses: dict[str, str] = {}
         """The addresses of usable nodes at the last refresh, by id."""
         self._refused: dict[str, str] = {}
-        """Why nodes are not used, by id."""
+        """The reason why a node is excluded, by id."""
 
     @property
     def selector(self) -> dict[str, str]:
@@ -51,7 +51,7 @@ class Nodes:
         return sum(float(node["Resources"].get(resource, 0)) for node in usable)
 
     def refresh(self) -> bool:
-        """Compare newly joined nodes with this process, and report lost ones. Returns whether a new node was excluded.
+        """Compare newly joined nodes with this process, and report lost nodes. Returns whether a new node was excluded.
 
         Raises `GymposiumError`, with the reason for each node, if none is usable."""
         alive = {node["NodeID"]: str(node["NodeManagerAddress"]) for node in _list_alive()}

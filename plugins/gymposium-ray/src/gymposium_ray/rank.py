@@ -1,4 +1,5 @@
-"""One rank of a command that runs in several processes: its process, its output and its end. Independent of Ray."""
+"""One rank of a command that runs in several processes: starting it, reading its output and ending it. Independent of
+Ray."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ class Rank:
     """The process of one rank. Its output streams and its end can be awaited in separate threads."""
 
     def __init__(self, setup: Setup) -> None:
-        """Set up this process; the rank's process inherits it."""
+        """Set up this process. The rank's process inherits the setup."""
         setup.apply()
         self._process: subprocess.Popen[bytes] | None = None
         self._reaping, self._reaped = Lock(), Event()
@@ -36,8 +37,8 @@ class Rank:
             return int(probe.getsockname()[1])
 
     def start(self, arguments: Sequence[str], directory: str, variables: dict[str, str]) -> None:
-        """Start `gymposium ARGUMENTS` in a directory, if this node has it, with additional environment variables. The
-        rank ends with this process."""
+        """Start `gymposium ARGUMENTS` with additional environment variables, in the given directory if this node has
+        it. The rank ends with this process."""
         self._process = subprocess.Popen(
             python_command("-m", "gymposium_ray.rank_process", *arguments),
             cwd=directory if Path(directory).is_dir() else None,
@@ -72,7 +73,7 @@ class Rank:
         self._get_process().send_signal(signal.SIGINT)
 
     def stop(self) -> None:
-        """End the command and all processes that it started. `wait` returns for its end in another thread."""
+        """End the command and all processes that it started. A `wait` in another thread then returns."""
         if self._process is not None:
             self._signal_all(signal.SIGTERM)
             self._reaped.wait(GRACE)
@@ -83,7 +84,8 @@ class Rank:
         return self._process
 
     def _signal_all(self, number: signal.Signals) -> None:
-        """Send a signal to the rank's process group, unless its process is reaped and the id may be reused."""
+        """Send a signal to the rank's process group, unless its process has been reaped and the id may have been
+        reused."""
         with self._reaping:
             if not self._reaped.is_set():
                 os.killpg(self._get_process().pid, number)

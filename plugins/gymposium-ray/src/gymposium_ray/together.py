@@ -1,4 +1,4 @@
-"""One command in several processes of a cluster, as torchrun starts them on a machine."""
+"""One command in several processes on a cluster, like torchrun on a single machine."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from gymposium_ray.nodes import Nodes
 from gymposium_ray.rank import GRACE, Rank
 
 PATIENCE = 60.0
-"""Seconds before telling the user that the cluster is full."""
+"""Seconds before the user is told that the cluster is full."""
 TICK = 1.0
-"""Maximum number of seconds before a signal is noticed."""
+"""Maximum delay before a signal is handled, in seconds."""
 TAIL = 8192
-"""Number of bytes of a failed process's last output that are shown."""
+"""Number of bytes shown from the end of a failed process's output."""
 MOST_INTERRUPTIONS = 2
-"""Number of times that Ctrl-C is forwarded. The next one ends the processes."""
+"""Number of times that Ctrl-C is forwarded. The next Ctrl-C ends the processes."""
 STOPPED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
 """Exit statuses of a command stopped by the user."""
 
@@ -52,8 +52,8 @@ def run_ranks(
 ) -> int:
     """Run `gymposium ARGUMENTS` in several processes on usable nodes, with torch's environment variables.
 
-    Each process has its own GPU, if there are enough. Rank 0's output is printed. Ctrl-C and SIGTERM are forwarded to
-    all. If a process fails, the others are ended, and its last output is shown.
+    Each process gets a separate GPU if there are enough. Rank 0's output is printed. Ctrl-C and SIGTERM are forwarded
+    to all processes. If a process fails, all other processes are ended, and its last output is shown.
 
     Returns the exit status of the first process to fail, or else that of rank 0. Raises `GymposiumError` if a process
     is lost."""
@@ -136,9 +136,9 @@ class _RankMonitor:
             for number, rank in enumerate(ranks)
             for stream in ("read_output", "read_errors")
         }
-        """Number and stream of each read, by the reference to its result."""
+        """The process number and stream of each pending read, by the reference to its result."""
         self._ends = {rank.wait.remote(): number for number, rank in enumerate(ranks)}
-        """Number of each process that is running, by the reference to its exit status."""
+        """The number of each running process, by the reference to its exit status."""
         self._statuses = [0] * len(ranks)
         self._failed: int | None = None
         """The number of the first process that failed."""

@@ -1,4 +1,4 @@
-"""Ray actors with one worker process each, supervised by a crew as on a single machine."""
+"""Ray actors with one worker process each, supervised by a worker pool as on a single machine."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from gymposium_ray.node_setup import Setup
 from gymposium_ray.nodes import Nodes
 
 PATIENCE = 60.0
-"""Seconds without a free node before telling the user."""
+"""Seconds without a free node before the user is told."""
 
 MOST_DEATHS = 3
-"""Number of workers that may die during a job before the job is given up."""
+"""Number of worker deaths during a job before it is given up."""
 MOST_FAILURES = 10
-"""Maximum number of workers that die before their first answer."""
+"""Maximum number of workers that may die before their first answer."""
 
 
 class Worker:
@@ -58,17 +58,17 @@ class Job:
     method: str
     arguments: tuple[Any, ...]
     deaths: int = 0
-    """Number of workers that died during it."""
+    """Number of workers that died during the job."""
 
 
 class Team:
     """The workers of one executor. Dead workers are replaced wherever the cluster has space."""
 
     def __init__(self, workers: int, setup: Setup, nodes: Nodes, note: Callable[[str], object]) -> None:
-        """`workers` is their number; they run on usable `nodes`. `note` is called with messages for the user."""
+        """Create a team of `workers` workers on usable `nodes`. `note` is called with messages for the user."""
         self._most, self._setup, self._nodes, self._note = workers, setup, nodes, note
         self._starting: dict[Any, Any] = {}
-        """Workers without an answer yet, by the reference to their first one."""
+        """Workers that have not answered yet, by the reference to their first answer."""
         self._free: list[Any] = []
         self._working: dict[Any, tuple[Any, Job]] = {}
         """Workers with their jobs, by the reference to the result."""
@@ -141,7 +141,7 @@ class Team:
         return list(ready)
 
     def _admit(self, reference: Any) -> None:
-        """Admit a worker after its first answer. Replace one that failed to start or runs on an unusable node."""
+        """Admit a worker after its first answer. Replace a worker that failed to start or runs on an unusable node."""
         worker = self._starting.pop(reference)
         refused = self._nodes.refresh()
         try:

@@ -34,7 +34,7 @@ command = typer.Typer(
 
 @command.callback()
 def _group() -> None:
-    """Train stable-baselines3's PPO or MaskablePPO on a game. What was trained plays as sb3:FILE.zip."""
+    """Train stable-baselines3's PPO or MaskablePPO on a game. The result plays as sb3:FILE.zip."""
 
 
 @command.command("train")
@@ -81,13 +81,13 @@ def train_command(
 
     All settings without an option are stable-baselines3's defaults, and the
     network is its MlpPolicy (two layers of 64). Training runs on one CPU thread and downloads nothing. The same seed
-    gives the same policy. The evaluation is against the opponent of the training, and also against random play.
-    Ctrl-C saves what was learned so far.
+    gives the same policy. The policy is evaluated against the training opponent and against random play. Ctrl-C saves
+    the current policy.
 
-    The result is an ordinary file of stable-baselines3 with a note of the game. It is also a player: sb3:FILE.zip takes
+    The result is an ordinary stable-baselines3 file with a note about the game. It is also a player: sb3:FILE.zip takes
     any seat that it was trained for, in every command and as the opponent in an environment. Playing reads only weights
     and settings. Loading the file with MaskablePPO.load, to train it further, also unpickles Python objects, which can
-    run any code: do that only with your own files.
+    run any code. Do this only with your own files.
 
     Examples:
 

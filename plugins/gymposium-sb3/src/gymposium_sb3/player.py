@@ -16,9 +16,8 @@ from gymposium_sb3.policy_file import read_policy
 
 
 class Sb3Player:
-    """A player of the likeliest legal move, like `predict(deterministic=True)`.
-
-    Ties go to the first move. Each call is one forward pass on one thread, which is fastest for a small network."""
+    """A player that plays the likeliest legal move, like `predict(deterministic=True)`. Ties go to the first move. Each
+    call is one forward pass on one thread, which is fastest for a small network."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"

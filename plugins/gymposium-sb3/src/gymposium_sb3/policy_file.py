@@ -1,10 +1,9 @@
-"""Policy files saved by stable-baselines3, of which only the weights and plain JSON are read.
+"""Policy files saved by stable-baselines3. Only their weights and plain JSON are read. `PPO.load` unpickles Python
+objects, which can run any code, so use it only for your own files. This module loads the weights with `weights_only`
+and reads the layers from JSON. A file from an untrusted source runs no code.
 
-`PPO.load` unpickles Python objects, which can run any code, so it is for your own files. This module loads the weights
-with `weights_only` and reads the layers from JSON. A file from an untrusted source runs no code.
-
-`gymposium sb3 train` adds a note, `gymposium.json`, with the game and the training settings. Zips without a note work,
-too.
+`gymposium sb3 train` adds a note, `gymposium.json`, with the game and the training settings. Zips without a note also
+work.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ from gymposium.util.plain_file import open_plain
 
 NOTE = "gymposium.json"
 MAX_FILE = 2**30
-"""Largest size of a file, in bytes: weights, the optimizer's state, and more."""
+"""Maximum size of a file, in bytes. It contains weights, the optimizer's state, and more."""
 MAX_WEIGHTS = 256 * 2**20
-"""Largest total size of the weights, in bytes."""
+"""Maximum total size of the weights, in bytes."""
 MAX_JSON = 16 * 2**20
-"""Largest JSON member of a zip, in bytes. stable-baselines3 writes less than a tenth of it."""
+"""Maximum size of a JSON member of a zip, in bytes. stable-baselines3 writes less than a tenth of this."""
 MAX_PICKLE = 2**18
-"""Largest description of the tensors, in bytes. A policy needs some hundred bytes per tensor."""
+"""Maximum size of the pickle that describes the tensors, in bytes. A policy needs some hundred bytes per tensor."""
 MOST_PARTS = 10_000
 """Maximum number of members of a zip. Each takes hundreds of bytes when the zip is opened."""
 _FAULTS = (
@@ -62,9 +61,9 @@ _ACTIVATIONS: dict[str, type[nn.Module]] = {
     kind.__name__: kind for kind in (nn.Tanh, nn.ReLU, nn.ELU, nn.GELU, nn.LeakyReLU, nn.SiLU)
 }
 _GLOBALS = re.compile(r"collections OrderedDict|torch\._utils _rebuild_(tensor_v2|parameter)|torch \w+Storage")
-"""Globals that tensors need. Others that `weights_only` allows, such as bytearray, can fill memory."""
+"""Globals that tensors need. `weights_only` also allows globals that can fill memory, such as bytearray."""
 _TEXTS = frozenset({"GLOBAL", "BINUNICODE", "SHORT_BINUNICODE", "UNICODE"})
-"""Pickle operations that make texts and globals."""
+"""Pickle operations that create strings and globals."""
 _HIDDEN = "mlp_extractor.policy_net."
 _KNOWN = ("action_net.", "mlp_extractor.", "value_net.")
 
@@ -78,7 +77,7 @@ class PolicyFile:
     inputs: int
     actions: int
     note: Mapping[str, Any] = field(default_factory=dict)
-    """Note that `write_note` wrote, or empty."""
+    """The note from `write_note`; empty if there is none."""
 
     def check_game(self, game: Game) -> None:
         """Check that this policy can play a game.
@@ -153,9 +152,8 @@ def _check_parts(content: bytes | mmap) -> None:
 
 
 def _load_weights(content: bytes) -> Any:
-    """Return the weights in a torch file, which is a zip, too.
-
-    Raises `ValueError` if its members are larger than `MAX_WEIGHTS` in all, and the errors of `_check_pickle`."""
+    """Return the weights in a torch file, which is also a zip. Raises `ValueError` if its members are larger than
+    `MAX_WEIGHTS` in total, and the errors of `_check_pickle`."""
     _check_parts(content)
     with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(copied := io.BytesIO(), "w") as copy:
         if sum(member.file_size for member in archive.infolist()) > MAX_WEIGHTS:
@@ -170,8 +168,8 @@ def _load_weights(content: bytes) -> Any:
 
 
 def _check_pickle(content: bytes) -> None:
-    """Raise `ValueError` for a pickle that could exhaust memory or time: one that is large, names globals that tensors
-    do not need, or uses a container twice. Hashing nested containers takes exponential time."""
+    """Raise `ValueError` for a pickle that could exhaust memory or time: it is large, names globals that tensors do not
+    need, or uses a container twice. Hashing nested containers can take exponential time."""
     if len(content) > MAX_PICKLE:
         raise ValueError(f"its tensors are described in more than {MAX_PICKLE // 2**10} KiB")
     texts: set[Any] = set()
@@ -188,7 +186,7 @@ def _check_pickle(content: bytes) -> None:
 
 
 def write_note(path: str | Path, game: Game, **facts: Any) -> None:
-    """Add a note with the game and further facts to a zip that stable-baselines3 has saved."""
+    """Add a note with the game and other facts to a zip saved by stable-baselines3."""
     note = {"game": game.name, "game_version": game.spec.version, **facts}
     with zipfile.ZipFile(path, "a") as archive:
         if NOTE in archive.namelist():

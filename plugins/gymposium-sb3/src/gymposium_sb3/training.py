@@ -34,27 +34,27 @@ from gymposium_sb3.policy_file import write_note
 Algorithm = Literal["maskable-ppo", "ppo"]
 
 DECISIONS = 100_000
-"""Most decisions of the learner without a budget."""
+"""Default maximum number of the learner's decisions without a budget."""
 ROLLOUT = 2048
-"""Decisions between two updates; the default of stable-baselines3."""
+"""Number of decisions between two updates; stable-baselines3's default."""
 MOST = 10**9
-"""Most decisions of the learner within a budget."""
+"""Maximum number of the learner's decisions within a budget."""
 BATCH = 64
-"""Decisions in a minibatch; the default of stable-baselines3."""
+"""Number of decisions in a minibatch; stable-baselines3's default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of a training. All others are the defaults of stable-baselines3."""
+    """Settings of a training run. All other settings are stable-baselines3's defaults."""
 
     game: str
     opponent: str = "random"
-    """Player of every other seat."""
+    """The player in all other seats."""
     seat: int | Literal["random"] = "random"
     """The learner's seat, or `random` for a different one in each match."""
     algorithm: Algorithm = "maskable-ppo"
     decisions: int | None = None
-    """Most decisions of the learner, by default `DECISIONS`. Only complete rollouts are played."""
+    """Maximum number of the learner's decisions, by default `DECISIONS`. Only complete rollouts are played."""
     budget: float | None = None
     """CPU seconds after which no rollout begins, instead of `decisions`."""
     seed: int = 0
@@ -67,7 +67,7 @@ class Settings:
         return min(ROLLOUT, (self.decisions or DECISIONS) // BATCH * BATCH)
 
     def check(self) -> Game:
-        """Load the game, and return it. Raises `GymposiumError` for invalid settings."""
+        """Check the settings and return the game. Raises `GymposiumError` for invalid settings."""
         game = load_game(self.game)
         if not game.num_actions:
             raise BadOption(
@@ -96,7 +96,8 @@ class Settings:
 
 
 class _Progress(BaseCallback):
-    """A callback that reports progress once in `EVERY` decisions, and ends training after the budget's last update."""
+    """A callback that reports progress every `EVERY` decisions, and ends training after the last update within the
+    budget."""
 
     EVERY = 256
 
@@ -123,7 +124,7 @@ def train(settings: Settings, out: Path, each: Callable[[int, float], object] = 
     """Train a policy and save it to `out`, in stable-baselines3's format with a note of the game.
 
     `each` is called every 256 decisions with the decisions so far and the mean return of the last hundred matches.
-    Returns the number of decisions. After Ctrl-C the policy is saved, and `KeyboardInterrupt` raised again."""
+    Returns the number of decisions. After Ctrl-C, saves the policy and raises `KeyboardInterrupt` again."""
     game = settings.check()
     env = TextGameEnv(
         game,
@@ -164,8 +165,9 @@ def save(model: PPO | MaskablePPO, out: Path, game: Game, settings: Settings) ->
 def evaluate(
     player: Player, opponent: str, game: Game, settings: Settings, matches: int, each: Callable[[], object]
 ) -> Score:
-    """Return the score of `player` against `opponent` in the seats that it was trained for, each equally often and on
-    the same deals. `each` is called after each match. Raises `BadOption` if the seats cannot share the matches
+    """Return the score of `player` against `opponent` in the seats that `player` was trained for, with equal numbers of
+    matches on the same deals. `each` is called after each match. Raises `BadOption` if the seats cannot share the
+    matches
     evenly."""
     seat = check_seat(settings.seat, game.seats)
     if seat is None and matches % game.seats:

@@ -1,4 +1,4 @@
-"""TextArena and gymposium: games, agents, players and episodes, in both directions."""
+"""Connections between TextArena and gymposium: games, agents, players and episodes, in both directions."""
 
 from gymposium_textarena.agent import TextArenaAgent
 from gymposium_textarena.env import GymposiumEnv, register_games

@@ -1,4 +1,4 @@
-"""Players of gymposium as agents of TextArena, in TextArena's own games."""
+"""gymposium players as TextArena agents, in TextArena's own games."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from gymposium.replies.reading import bind_reader, read
 class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no types
     """A gymposium player as an agent in one episode of one of TextArena's own games.
 
-    The player gets text without a list of legal moves, so it must be a language model or a person. It has a memory:
-    make an agent for each seat of each episode. Only the submission becomes the action, because TextArena would show
-    thoughts to other players. An unparsable reply becomes the empty action.
+    The player gets text without a list of legal moves, so it must be a language model or a person. The agent remembers
+    earlier turns, so create a new one for each seat in each episode. Only the submitted move becomes the action,
+    because TextArena would show thoughts to other players. An unparsable reply becomes the empty action.
 
     For gymposium's games, use `GymposiumEnv(players=…)` instead.
     """
@@ -56,7 +56,7 @@ class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no 
 
 
 class _ObservationGame(OneReplyGame):
-    """An agent's game: each observation is a task with a text as its answer."""
+    """An agent's game. Each observation is a task that is answered with text."""
 
     task_noun = "observation"
 

@@ -1,4 +1,4 @@
-"""Games of gymposium as environments of TextArena."""
+"""gymposium games as TextArena environments."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
     Each player's first message has the rules. Each turn adds a `GAME_BOARD` message with the position, the legal moves
     and instructions; after a failed reply it begins with the reason. Only its own player sees the text of a reply.
 
-    Rewards have TextArena's scale. Two rivals get 1, 0 or -1, and more of them from -1 to 1 by rank. Single and
-    cooperating players get from 0 to 1. A forfeit gets -1.
+    Rewards have TextArena's scale. Two competing players get 1, 0 or -1, and more than two get from -1 to 1 by rank.
+    Single and cooperating players get from 0 to 1. A forfeit gets -1.
     """
 
     def __init__(
@@ -45,9 +45,9 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         prompt: Style = "full",
         name: str = "textarena",
     ) -> None:
-        """`game` is a name or a `Game`. `players` are gymposium players by seat, which are never the current player.
-        `on_illegal`, `reply` and `prompt` are as in `gymposium.Table`; TextArena's games also allow one retry. `name`
-        is the other seats' name in the record.
+        """`game` is a name or a `Game`. `players` maps seats to gymposium players, who are never the current player.
+        `on_illegal`, `reply` and `prompt` are as in `gymposium.Table`. The default policy allows one retry, as in
+        TextArena's games. `name` is the name of all other seats in the record.
 
         Raises `BadOption` and `UnknownName` for invalid arguments."""
         self.game = load_game(game) if isinstance(game, str) else game
@@ -106,11 +106,11 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         self._show()
 
     def step(self, action: str) -> tuple[bool, dict[str, Any]]:
-        """Play the current player's reply, and what follows up to the next one. If the players of `players` ended
-        the match before anybody else was asked, the first step says so and plays nothing.
+        """Play the current player's reply, and continue until the next reply is needed. If the gymposium players ended
+        the match before any other seat was asked, the first step only reports the end.
 
-        Raises `UnexpectedReply` after the end, `WrongType` for an action that is no text, and what `Table.answer`
-        raises."""
+        Raises `UnexpectedReply` after the end, `WrongType` for an action that is not text, and the errors of
+        `Table.answer`."""
         table, state = self.table, self.state
         if not isinstance(action, str):
             raise WrongType("An action", "text", action)
@@ -146,7 +146,7 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
             self._end(table.played)
 
     def _end(self, played: MatchResult) -> None:
-        """Write rewards and infos as TextArena's games do."""
+        """Set rewards and infos as TextArena's games do."""
         state, reason = self.state, played.ending.describe("Player {}".format)
         state.add_observation(reason, ta.ObservationType.GAME_BOARD)
         for seat, info in state.game_info.items():
@@ -168,7 +168,7 @@ def compute_reward(played: MatchResult, seat: int) -> float:
 
 
 def register_games(*names: str) -> list[str]:
-    """Register games, by default all, with TextArena, and return their ids.
+    """Register games (all by default) with TextArena, and return their ids.
 
     `kuhn_poker` becomes `gymposium:kuhn_poker`, and `gymposium:kuhn_poker-raw` without a wrapper.
     `textarena.make(id, players={1: "mcts-100"})` passes keywords to `GymposiumEnv`. The wrapper shows the rules and the

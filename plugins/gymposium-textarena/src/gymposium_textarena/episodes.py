@@ -31,7 +31,7 @@ class Episode:
     actions: tuple[tuple[int, str], ...]
     """The actions as (player, text)."""
     rewards: Mapping[str, float]
-    """The rewards by player, whose ids are text as in JSON."""
+    """The rewards by player. Player ids are text, as in JSON."""
     game_info: Mapping[str, Any]
     """The environment's final info for each player."""
     digest: str
@@ -44,7 +44,7 @@ class Episode:
 
     @classmethod
     def parse(cls, line: str) -> Episode:
-        """Return the episode of a line. Raises `BadRecord`."""
+        """Parse an episode from a line. Raises `BadRecord`."""
         try:
             data = strict_json(line)
         except ValueError as error:
@@ -92,7 +92,7 @@ def _parse_line(line: bytes, where: str) -> Episode:
 
 
 def compute_digest(shown: Sequence[Any], rewards: Any, game_info: Any) -> str:
-    """Return the digest of an episode. `shown` holds the player and the observation of each turn."""
+    """Return the digest of an episode. `shown` contains the player and the observation of each turn."""
     text = json.dumps([shown, rewards, game_info], allow_nan=False, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

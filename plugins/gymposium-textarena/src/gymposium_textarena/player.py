@@ -1,4 +1,4 @@
-"""Agents of TextArena as players of gymposium."""
+"""TextArena agents as gymposium players."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MEMORY = "textarena"
 
 
 class BadAgent(GymposiumError, TypeError):
-    """An agent returned something else than text."""
+    """Error for an agent that returned something other than text."""
 
     is_actionable = False
 
@@ -41,8 +41,8 @@ class TextArenaPlayer:
         and `prompt` (`"full"`, `"compact"`) are as in `gymposium.Table`. With `context="full"` the agent reads all of
         its prompts and replies so far, which games with incremental positions need.
 
-        Raises `WrongType` for an agent that cannot be called, `UnknownName` for another form of replies, and
-        `BadOption` for another context."""
+        Raises `WrongType` for an agent that cannot be called, `UnknownName` for an unknown reply form, and `BadOption`
+        for an unknown context."""
         if not callable(agent):
             raise WrongType("An agent", "callable with the text of an observation", agent)
         if context not in ("state", "full"):

@@ -15,10 +15,9 @@ from gymposium_textarena.episodes import Episode, compute_digest, to_json
 
 
 class RecordedEnv(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no types
-    """A wrapper that records one episode. It must be the first around the result of `textarena.make`.
-
-    Make a new environment for each episode, because TextArena's observation wrappers keep earlier text. Keywords of
-    `textarena.make` are not recorded, so such an episode does not replay."""
+    """A wrapper that records one episode. Apply it directly to the result of `textarena.make`, before other wrappers.
+    Create a new environment for each episode, because TextArena's observation wrappers keep earlier text. Keywords of
+    `textarena.make` are not recorded, so an episode with keywords cannot be replayed."""
 
     def __init__(self, env: Any, path: str | Path | None = None) -> None:
         """`close` appends the episode to the file `path`.
@@ -66,7 +65,7 @@ class RecordedEnv(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no t
         return self._turn
 
     def step(self, action: str) -> tuple[bool, dict[str, Any]]:
-        """Play an action. Raises `WrongType` for one that is not text, and the environment's errors."""
+        """Play an action. Raises `WrongType` for an action that is not text, and the environment's errors."""
         if not isinstance(action, str):
             raise WrongType("An action", "text", action)
         player, observation = self.get_observation()
@@ -79,7 +78,7 @@ class RecordedEnv(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no t
     def close(self) -> tuple[Any, Any]:
         """Return the environment's rewards and infos, and write a finished episode.
 
-        Raises `GymposiumError` if JSON cannot hold them, or if the file cannot be written."""
+        Raises `GymposiumError` if JSON cannot represent them, or if the file cannot be written."""
         rewards, game_info = self.env.close()
         if self._done and self._episode is None and self._begun is not None:
             paid, told = to_json(rewards), to_json(game_info)

@@ -57,7 +57,7 @@ def replay(*episodes: Episode, seconds: float = SECONDS) -> list[ReplayedEpisode
 
 
 def _find_differences(episodes: tuple[Episode, ...], seconds: float) -> Iterator[str]:
-    """Yield the difference of each episode, up to the first that ends the process."""
+    """Yield each episode's difference, up to the first episode that ends the process."""
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     with subprocess.Popen(
         python_command("-c", "from gymposium_textarena.replaying import _serve; _serve()"),
@@ -119,13 +119,13 @@ def _find_difference(episode: Episode) -> str:
 
 
 def _refuse_connections(event: str, arguments: tuple[Any, ...]) -> None:
-    """An audit hook (`sys.addaudithook`)."""
+    """Refuse connections, as an audit hook (`sys.addaudithook`)."""
     if event in _CONNECTS:
         raise PermissionError("A replay cannot open connections.")
 
 
 def _serve() -> None:
-    """Answer each episode on standard input with its difference."""
+    """Read episodes from standard input, and answer each with its difference."""
     sys.addaudithook(_refuse_connections)
     limit_process()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
