@@ -27,9 +27,9 @@ class MatchSeat:
     number: int
     """The match's index in the evaluation, from 0."""
     seed: int
-    """Seed of the match's chance."""
+    """Seed of the match's chance outcomes."""
     player_seed: int
-    """Seed of the opponents' streams."""
+    """Seed of the opponents' random streams."""
     seat: int
 
     @classmethod

@@ -76,7 +76,8 @@ class TinkerBackend:
 
 
 def describe_costs(config: TrainConfig) -> str:
-    """Describe the passes that a run's settings cost beyond one forward and backward pass per update; empty if none."""
+    """Describe the passes that a run's settings require beyond one forward and backward pass per update; empty if
+    none."""
     from gymposium_tinker.losses import choose_service_loss
 
     passes = []

@@ -1,4 +1,4 @@
-"""Conversion of rows and demonstrations to the service's data: a datum per row, with shifted tokens as targets."""
+"""Conversion of rows and demonstrations to the service's data: one datum per row, with shifted tokens as targets."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gymposium_train.learner.token_batch import TokenBatch, token_batch
 
 
 def make_datum(ids: Tokens, **inputs: Sequence[float]) -> Datum:
-    """Return a row of tokens as a datum. All but the last are inputs, and all but the first are targets. Each of
-    `inputs` has a number per target."""
+    """Return a row of tokens as a datum. All tokens but the last are inputs, and all but the first are targets. Each
+    entry of `inputs` has a number per target."""
     tensors = {
         name: TensorData(data=[*values], dtype="float32", shape=[len(values)]) for name, values in inputs.items()
     }
@@ -26,7 +26,7 @@ def make_datum(ids: Tokens, **inputs: Sequence[float]) -> Datum:
 
 
 def align_to_targets(row: Row, numbers: Callable[[Span], Sequence[float]]) -> list[float]:
-    """Return a number per target of a row: those of `numbers` for sampled tokens, 0 for others."""
+    """Return a number for each target of a row: from `numbers` for sampled tokens, and 0 for all other tokens."""
     values = [0.0] * (len(row.ids) - 1)
     for span in row.spans:
         values[span.start - 1 : span.stop - 1] = numbers(span)
@@ -55,7 +55,7 @@ def make_imitation_data(demonstrations: Sequence[Demonstration | Pair], weight: 
 
 
 def logprobs(output: ForwardBackwardOutput, data: Sequence[Datum]) -> list[Tensor]:
-    """Return the log-probability of each target of each datum. Raises `GymposiumError` for a wrong number of them."""
+    """Return the log-probability of each target in each datum. Raises `GymposiumError` if their number is wrong."""
     found = [torch.tensor(one["logprobs"].data, dtype=torch.float32) for one in output.loss_fn_outputs]
     targets, returned = [len(one.loss_fn_inputs["target_tokens"].data) for one in data], [len(row) for row in found]
     if returned != targets:

@@ -19,7 +19,7 @@ from gymposium_tinker.service import translate_errors
 
 
 class TinkerEngine:
-    """A `ConcurrentTokenEngine` on snapshots of weights, by policy."""
+    """A `ConcurrentTokenEngine` that samples from one snapshot of weights per policy."""
 
     def __init__(self, context: int, stops: frozenset[int], policy: Policy, client: SamplingClient) -> None:
         """`context` is the maximum number of tokens in prompt and completion together. `stops` are the tokens that end
@@ -90,8 +90,8 @@ def _make_completion(done: Future[SampleResponse], request: TokenRequest, policy
 
 
 def _slice_reply(scores: Sequence[float | None], prompt: Tokens, reply: Tokens) -> tuple[float, ...]:
-    """Return the log-probabilities of a reply's tokens, given those of prompt and reply. For the very first token, some
-    servers return None and others nothing."""
+    """Return the log-probabilities of a reply's tokens, given those of prompt and reply. For the first token of the
+    prompt, some servers return None and others omit the entry."""
     missing = len(prompt) + len(reply) - len(scores)
     found = scores[len(prompt) - missing :]
     if missing not in (0, 1) or None in found:

@@ -1,4 +1,4 @@
-"""The learner on the Tinker service: `Learner` for a LoRA there. An update:
+"""The learner for a LoRA on the Tinker service. An update:
 
 for each pass over the rows:
     for each minibatch:                      an optimizer step
@@ -44,7 +44,7 @@ class TinkerLearner:
 
     critic = None
     tolerance = choose_tolerance("bfloat16")
-    """The service does not report its number type."""
+    """The tolerance for an unknown number type, because the service does not report its own."""
 
     def __init__(
         self,
@@ -56,18 +56,18 @@ class TinkerLearner:
         on_service: ServiceLoss | None,
         days: int,
     ) -> None:
-        """`client` trains the model. `on_service` is the service's loss that equals the policy's part of `loss`; None
-        to compute it here. Checkpoints are deleted after `days` days."""
+        """`client` trains the model. `on_service` is the service's loss that equals the policy term of `loss`; None to
+        compute it here. Checkpoints are deleted after `days` days."""
         self.client = client
-        """The learning model's client, which `load_state` replaces."""
+        """The client of the model being trained, which `load_state` replaces."""
         self.policy_version = 0
         self._service, self._settings, self._loss, self._on_service = service, settings, loss, on_service
         self._seconds = days * DAY
         self._reference: TrainingClient | None = None
-        """The client of the reference, if it has been used."""
+        """The client of the reference model, once it has been used."""
         self._reference_path: str | None = None
         self._paths: dict[str, str] = {}
-        """Paths of saved states, by name. Some servers refuse a name the second time."""
+        """Paths of saved states, by name. Some servers refuse to save a name twice."""
         self.refresh_reference()
 
     def annotate(self, rows: Sequence[Row]) -> list[Row]:
@@ -163,8 +163,8 @@ class TinkerLearner:
         metrics: Metrics,
         first: bool,
     ) -> None:
-        """Do one optimizer step on a minibatch, one of `batches` in its epoch. All requests are sent before the first
-        wait."""
+        """Do one optimizer step on a minibatch, one of `batches` in its epoch. Sends all requests before it waits for
+        the first answer."""
         batch, lessons, demonstrations = flatten_rows(rows), None, []
         with translate_errors():
             data = [make_scoring_datum(row.ids) for row in rows]
@@ -206,7 +206,7 @@ class TinkerLearner:
     def _send_imitation_loss(
         self, demonstrations: Sequence[Demonstration | Pair], weight: float
     ) -> APIFuture[ForwardBackwardOutput]:
-        """Send `weight` times the loss of imitation."""
+        """Send the imitation loss, times `weight`."""
         return self.client.forward_backward(make_imitation_data(demonstrations, weight), "cross_entropy")
 
     def _send_optimizer_step(self, learning_rate: float) -> APIFuture[OptimStepResponse]:
@@ -223,7 +223,7 @@ class TinkerLearner:
         )
 
     def _save(self, what: str) -> str:
-        """Save weights and optimizer on the service, once per version. Returns their path there."""
+        """Save weights and optimizer on the service, once per version. Returns their path on the service."""
         name = f"{what}-{self.policy_version}"
         if name not in self._paths:
             with translate_errors():

@@ -1,8 +1,8 @@
-"""A run's loss as one of the service's losses.
+"""Mapping of a run's loss to one of the service's losses.
 
-The service sums token losses, so a token's weight is a factor of its advantage. It has the losses of pg, ppo and cispo.
-Other losses, and the KL terms k2 and k3, are computed here from log-probabilities (`forward_backward_custom`), which
-costs another forward pass.
+The service sums token losses, so a token's weight is multiplied into its advantage. It supports the losses of pg, ppo
+and cispo. Other losses, and the KL terms k2 and k3, are computed here from log-probabilities
+(`forward_backward_custom`), which costs another forward pass.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class ServiceLoss(NamedTuple):
 
 
 def choose_service_loss(config: TrainConfig) -> ServiceLoss | None:
-    """Return the loss of the service that is the config's; None if the service has none.
+    """Return the service's loss that equals the config's loss; None if there is none.
 
-    The service's `importance_sampling` does not truncate ratios, as pg does, and its `ppo` has no `clip_dual`. That
-    makes no difference where ratios are 1: in the only optimizer step on rollouts of the policy itself. Otherwise pg is
-    cispo without a lower bound, and ppo needs `clip_dual = 0`."""
+    The service's `importance_sampling` does not truncate ratios, as pg does, and its `ppo` has no `clip_dual`. This
+    makes no difference if ratios are 1, as in a single optimizer step on the policy's own rollouts. Otherwise pg maps
+    to cispo without a lower bound, and ppo needs `clip_dual = 0`."""
     objective = config.objective
     on_policy = config.optimizer.epochs * config.optimizer.minibatches == 1 and config.engine.staleness == 0
     if config.kl.weight > 0 and config.kl.estimator != "k1":
@@ -53,7 +53,8 @@ def choose_service_loss(config: TrainConfig) -> ServiceLoss | None:
 
 
 def make_weighted_data(rows: list[Row], batch: TokenBatch, loss: Loss, scale: float) -> list[Datum]:
-    """Return rows as data for a loss of the service. `batch` has their sampled tokens; `scale` multiplies the loss."""
+    """Return rows as data for a loss on the service. `batch` contains their sampled tokens. `scale` multiplies the
+    loss."""
     proximal = iter(loss.proximal(batch).tolist())
     advantages = iter((scale * batch.advantages * batch.weights * loss.correction(batch)).tolist())
     return [

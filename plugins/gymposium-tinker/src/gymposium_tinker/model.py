@@ -1,4 +1,4 @@
-"""A learning model on the Tinker service, and its saved states."""
+"""A model that is trained on the Tinker service, and its saved states."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def open_reinforcement(start: BackendStart, settings: TinkerSettings) -> Iterato
 
 
 def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> LanguageModelPlayer:
-    """Return the player, for evaluation, of what the run saved."""
+    """Return a player with the run's saved weights, for evaluation."""
     config, directory = start.config, start.directory
     saved = directory.adapter if learned == "trained" else directory.cold_start if config.cold_start.is_used else None
     model = base_model(config, settings)
@@ -162,7 +162,7 @@ def _create_client(config: TrainConfig, settings: TinkerSettings, service: Servi
 
 
 def _find_context(config: TrainConfig, settings: TinkerSettings) -> int:
-    """Return the model's context according to the service, or else to the model's files."""
+    """Return the model's context in tokens, as reported by the service or else by the model's files."""
     told = find_context(settings, base_model(config, settings))
     assert config.model.name is not None, "a config without it is refused"
     return load_context_length(config.model.name, config.model.trust) if told is None else told

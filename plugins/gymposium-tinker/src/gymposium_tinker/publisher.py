@@ -18,7 +18,7 @@ from gymposium_tinker.engine import TinkerEngine
 from gymposium_tinker.service import resolve, translate_errors
 
 DAY = 86_400
-"""Seconds."""
+"""Number of seconds in a day."""
 
 
 class Snapshots:
@@ -39,7 +39,8 @@ class Snapshots:
         keeps: bool,
         days: int,
     ) -> None:
-        """`training` returns the learning model's client. `directory` is for the paths of kept versions. `staleness` is
+        """`training` returns the client of the model being trained. `directory` is where the paths of kept versions are
+        written. `staleness` is
         the number of publishes that rollouts may lag. `keeps` allows keeping versions, for `days` days."""
         self.context = context
         self._service, self._training, self._stops, self._directory = service, training, stops, directory
@@ -49,7 +50,7 @@ class Snapshots:
         """The versions that rollouts may still play."""
         self._past: set[Policy] = set()
         self._paths: dict[Policy, str] = {}
-        """Where the newest versions are saved, if they may be kept."""
+        """The paths at which the newest versions are saved, if they may be kept."""
 
     def publish(self, policy: Policy) -> TinkerEngine:
         if self._engine is not None and policy == self._engine.policy:

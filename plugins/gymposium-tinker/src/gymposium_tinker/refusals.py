@@ -24,11 +24,11 @@ WITHOUT_EFFECT = (
         ELSEWHERE,
     ),
 )
-"""Settings of a model on this machine."""
+"""Settings that only affect a model on this machine."""
 
 
 def refusals(config: TrainConfig, settings: TinkerSettings) -> Iterator[str]:
-    """Yield a sentence for each setting that the service does not support."""
+    """Yield a sentence with the reason for each setting that the service does not support."""
     credit, several = make_credit(config.credit), config.optimizer.epochs * config.optimizer.minibatches > 1
     if config.model.name is None:
         yield (

@@ -23,17 +23,17 @@ KEY = "TINKER_API_KEY"
 BASE_URL = "TINKER_BASE_URL"
 """The environment variable with the address of the service."""
 PRODUCTION = "https://tinker.thinkingmachines.dev/services/tinker-prod"
-"""The address of the service by default."""
+"""The default address of the service."""
 SECONDS = 10.0
 """Time limit for the service's first answer and for ending a session, in seconds."""
 LOGGER = logging.getLogger(__name__)
 PROBES = ("The quick brown fox.", " 12 a1\n\tb2 {}<>", "Grüße, 你好 🙂")
-"""Texts that equal tokenizers encode equally."""
+"""Texts for comparing tokenizers: equal tokenizers encode them equally."""
 
 
 def key() -> str:
-    """Return the key of the service. Raises `BadOption` if it is not set. The SDK's telemetry, which sends the headers
-    of failed requests with the key, is switched off unless the user has set TINKER_TELEMETRY."""
+    """Return the key of the service. Raises `BadOption` if it is not set. Switches off the SDK's telemetry, which sends
+    the headers of failed requests with the key, unless the user has set TINKER_TELEMETRY."""
     os.environ.setdefault("TINKER_TELEMETRY", "0")
     if not os.environ.get(KEY):
         raise BadOption(f"{KEY} is not set. Set this environment variable to your Tinker API key.")
@@ -41,7 +41,8 @@ def key() -> str:
 
 
 def resolve(found: Any, timeout: float | None = None) -> Any:
-    """Return a value of the SDK, or its result if it is a future, as clients are since SDK 0.38. Raises `TimeoutError`
+    """Return a value from the SDK, or its result if it is a future. Clients are futures since SDK 0.38. Raises
+    `TimeoutError`
     after `timeout` seconds."""
     return found.result(timeout) if isinstance(found, APIFuture) else found
 
@@ -102,7 +103,7 @@ def base_model(config: TrainConfig, settings: TinkerSettings) -> str:
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Raise the SDK's errors, after its retries, as `GymposiumError`."""
+    """Convert errors that the SDK raises after its retries to `GymposiumError`."""
     try:
         yield
     except GymposiumError:
@@ -117,8 +118,8 @@ def translate_errors() -> Iterator[None]:
 
 
 def _is_from_sdk(error: Exception) -> bool:
-    """Return whether an exception comes from the SDK or a library below it, not from a callback. The SDK also raises
-    AssertionError and ValueError for answers."""
+    """Return whether an exception comes from the SDK or a library that it uses, not from a callback. The SDK also
+    raises AssertionError and ValueError for invalid answers."""
     modules = [frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in walk_tb(error.__traceback__)]
     callers = [name for name in modules if name == "tinker" or name.startswith("gymposium")]
     return callers[-1:] == ["tinker"]

@@ -1,11 +1,11 @@
 """Definite-assignment analysis: which names are bound at each point of a program.
 
 Modules, functions and class bodies are scopes. For each scope, the analysis tracks the names that are bound on every
-path to a statement. Where paths meet, it keeps the names bound on all of them. The result is conservative, because it
-leaves out names that may be unbound.
+path to a statement. Where paths meet, it keeps the names that are bound on all of them. The result is conservative: it
+omits names that may be unbound.
 
-- The body of a loop may never run, so names that only the body binds are not bound after the loop. `while True` ends
-  only by `break`.
+- A loop's body may never run, so names that only the body binds are not bound after the loop. `while True` ends only
+through `break`.
 - An exception may leave a `try` at any statement. A handler begins with the names bound before the `try`, without those
   that its body may unbind.
 - The same holds for `finally`. It also holds for the statements after a `with`, because the context manager may
@@ -33,7 +33,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 @dataclass(slots=True)
 class Point:
-    """Point between statements, before or after `statement` in the same block."""
+    """A point between statements, before or after `statement` in the same block."""
 
     statement: ast.stmt
     after: bool
@@ -199,7 +199,7 @@ def _intersect_states(*states: State) -> State:
 def find_bound_names(statement: ast.stmt) -> frozenset[str]:
     """Return the names that the statement binds or deletes: targets, imports, definitions.
 
-    Names bound inside an expression (`:=`) are left out, because that part may not be evaluated.
+    Names bound inside an expression (`:=`) are omitted, because that part of the expression may not be evaluated.
     """
     match statement:
         case ast.Assign() | ast.Delete():
@@ -292,7 +292,8 @@ def _find_declared_names(scope: Scope) -> frozenset[str]:
 
 
 def _find_hidden_names(scope: Scope) -> frozenset[str]:
-    """Return names that are not worth showing: private ones, functions, classes, modules, and those of other scopes."""
+    """Return names that are not worth showing: private names, functions, classes, modules, and names from other
+    scopes."""
     dull: set[str] = set(_find_declared_names(scope)) if not isinstance(scope, ast.Module) else set()
     defines = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
     names: set[str] = set(_list_parameters(scope)) if isinstance(scope, Function) else set()

@@ -66,7 +66,7 @@ def check(
     prints: Annotated[int, typer.Option(help="Most debug prints in each program.")] = 4,
     as_json: JsonOption = False,
 ) -> None:
-    """Run every program of a source and list the rejected ones, with reasons.
+    """Run every program from a source and list rejected programs with the reason.
 
     A program is accepted if two runs agree, end without an error within the limits, and print something. Programs
     are numbered from 0. The exit status is 0 if any program is accepted, else 1.

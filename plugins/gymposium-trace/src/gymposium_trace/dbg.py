@@ -2,8 +2,8 @@
 
 A value is printed as its `repr` if that is the same everywhere: int, float, str, bool, None, and lists, tuples and
 dicts of these, nested up to four deep. Other values, and values longer than 200 characters, are printed as their type's
-name. The function calls no method of the program's classes and never raises. If the program changes builtins or
-`sys.stdout`, it is unaffected.
+name. The function calls no method of the program's classes and never raises an exception. It is unaffected if the
+program changes builtins or `sys.stdout`.
 
 This file runs in the subprocess beside the program, so it imports nothing from this package.
 """
@@ -40,7 +40,7 @@ def _format_value(value: object) -> str:
 
 
 def dbg(mark: str, *values: object) -> None:
-    """Print a line with the mark and the values."""
+    """Print a line with the marker and the values."""
     words = [mark]
     for value in values:
         words.append(_format_value(value))  # noqa: PERF401

@@ -42,9 +42,8 @@ class Trace(OneReplyGame):
     task_noun = "program"
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
-        """Open the source of programs.
-
-        Raises `BadParameter` if a game's name cannot hold the source, or if the source comes with a difficulty.
+        """Open the source of programs. Raises `BadParameter` if the source cannot be part of a game's name, or if it is
+        combined with a difficulty.
         """
         super().__init__(spec, params)
         _check_source(params["source"])
@@ -84,10 +83,8 @@ class TraceMatch(OneReplyMatch):
         return Observation(seat, text + self._describe_outcome(), None)
 
     def picture(self, seat: int) -> Picture:
-        """Return the program and its input. After the end, also return its output and the answer, up to where they
-        agree.
-
-        The debug print where they diverge is marked.
+        """Return the program and its input. After the end, also return its output and the answer up to the first
+        difference, and mark the debug print where they diverge.
         """
         lines = self.task.program.rstrip("\n").split("\n")
         parts = [code(lines, current=() if self.answer is None else self._find_divergence(lines))]
@@ -156,13 +153,13 @@ def _check_source(source: str) -> None:
 
 
 def is_exact(answer: str, truth: str) -> bool:
-    """Return whether the answer equals the truth, apart from a trailing line break.
-
-    A blank answer is never right.
+    """Return whether the answer equals the program's output, apart from a trailing line break. A blank answer is never
+    right.
     """
     return answer.removesuffix("\n") == truth.removesuffix("\n") and bool(answer.strip())
 
 
 def is_equal_ignoring_space(answer: str, truth: str) -> bool:
-    """Return whether the answer equals the truth without any white space. An empty answer is never right."""
+    """Return whether the answer equals the program's output, ignoring all white space. An empty answer is never
+    right."""
     return "".join(answer.split()) == "".join(truth.split()) and bool(answer.strip())

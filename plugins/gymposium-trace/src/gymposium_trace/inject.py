@@ -1,7 +1,8 @@
 """Insertion of debug prints into a program: `dbg("__DBG_3__", total, name)` between its statements.
 
-Debug prints are inserted as lines of text, so the rest of the program stays unchanged, comments included. The result is
-parsed again and, without the debug prints, must equal the original program. Only definitely bound names are shown.
+Debug prints are inserted as lines of text, so the rest of the program stays unchanged, including comments. The result
+is parsed again and must equal the original program if the debug prints are removed. Debug prints show only definitely
+bound names.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from gymposium.util.streams import Draw
 from gymposium_trace.bound import Point, find_points
 
 _LOOKS_INTO_ITSELF = frozenset("exec eval globals locals vars dir __dict__ __prepare__ __import__ _getframe".split())
-"""Names whose use could reveal the debug prints or unbind names silently. Programs with them get no debug prints."""
+"""Names that could reveal the debug prints or silently unbind other names. Programs that use them get no debug
+prints."""
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _REST = re.compile(rb"[ \t\f]*(#.*)?")
@@ -27,7 +29,7 @@ class InjectionError(GymposiumError):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Place for a new line: before the line with this index, with this indent."""
+    """A place for a new line: before the line with this index, with this indentation."""
 
     index: int
     indent: str
@@ -35,7 +37,7 @@ class _Place:
 
 
 def inject(program: str, count: int, draw: Draw) -> str:
-    """Return the program with `count` debug prints, or fewer if it has fewer places for them.
+    """Return the program with `count` debug prints, or fewer if it does not have enough places for them.
 
     Raises `InjectionError` if the program does not parse."""
     try:
@@ -100,7 +102,7 @@ def _find_free_name(tree: ast.Module) -> str:
 
 
 def _find_import_line(tree: ast.Module) -> int:
-    """Return the index of the line for the import, after the docstring and `from __future__`."""
+    """Return the index of the line where the import belongs, after the docstring and `from __future__`."""
     line = 0
     for number, statement in enumerate(tree.body):
         future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
@@ -155,7 +157,7 @@ def _choose_places(places: list[_Place], count: int, draw: Draw) -> list[int]:
 
 
 def _draw_names(point: Point, draw: Draw) -> list[str]:
-    """Draw one to three names: a newly bound one first, if any, then others."""
+    """Draw one to three names, beginning with a newly bound name if there is one."""
     shown = draw.some(sorted(point.fresh), 1)
     others = sorted(point.bound - set(shown))
     return shown + draw.some(others, draw.between(1, 3) - len(shown))

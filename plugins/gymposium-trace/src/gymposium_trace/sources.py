@@ -1,4 +1,4 @@
-"""Sources of programs: the generator, a JSONL file, a hub. Each makes the task for a seed."""
+"""Sources of programs: the generator, a JSONL file, a hub. Each creates the task for a seed."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from gymposium_trace.running.probe import choose_generated_backend, choose_untru
 from gymposium_trace.tasks import StoppedProgram, Task, UnusableProgram, check_size, make_task
 
 _TRIES = 100
-"""Maximum programs drawn for one seed."""
+"""Maximum number of programs drawn for one seed."""
 
 HUB = "hub:"
 MOST_FILE = 2**30
-"""Maximum bytes of a file with programs."""
+"""Maximum size of a file with programs, in bytes."""
 MOST_ROW = 2**20
-"""Maximum bytes of a line in such a file."""
+"""Maximum size of a line in such a file, in bytes."""
 
 
 class ProgramSkipped(UserWarning):
-    """Warning that a program of the source is rejected and another one is drawn."""
+    """Warning that a program from the source was rejected and another one is drawn."""
 
 
 class Source(Protocol):
     """Protocol of a source of tasks."""
 
     def draw(self, seed: int) -> Task:
-        """Return the task of this seed. Equal seeds have equal tasks."""
+        """Return the task for this seed. Equal seeds give equal tasks."""
         ...
 
 
 def open_source(source: str, difficulty: int, prints: int) -> Source:
-    """Return the source in a game's parameters. Nothing is read before the first draw."""
+    """Return the source that a game's parameters name. Nothing is read before the first draw."""
     if source == "generated":
         return GeneratedPrograms(difficulty, prints)
     return DatasetPrograms(source, lambda: read_rows(source), prints)
@@ -78,7 +78,7 @@ class DatasetPrograms:
         self.name = name
         self._read, self._prints = read, prints
         self.skipped: dict[int, str] = {}
-        """Reasons of rejected programs by number, from 0."""
+        """The reasons why programs were rejected, by program number from 0."""
 
     @cached_property
     def rows(self) -> Sequence[Any]:

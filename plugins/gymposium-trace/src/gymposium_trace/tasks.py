@@ -11,13 +11,14 @@ from gymposium_trace.running.backends import Backend
 from gymposium_trace.running.limits import Limits
 
 MOST_PROGRAM = 20_000
-"""Maximum characters of a program, debug prints included, and of its input."""
+"""Maximum number of characters in a program, debug prints included, and in its input."""
 MOST_LINES = 2_000
-"""Maximum lines of a program."""
+"""Maximum number of lines in a program."""
 MOST_TRUTH = 4_000
-"""Maximum characters of an output, because the player has to write it."""
+"""Maximum number of characters in an output, because the player has to write it."""
 MOST_TRUTH_OURS = 1_200
-"""Maximum characters of a generated program's output. Programs with longer outputs are drawn again."""
+"""Maximum number of characters in a generated program's output. A program with a longer output is replaced by a new
+draw."""
 
 
 class UnusableProgram(GymposiumError):
@@ -25,12 +26,12 @@ class UnusableProgram(GymposiumError):
 
 
 class StoppedProgram(UnusableProgram):
-    """Error for a program that exceeded a limit, but might not on another run."""
+    """Error for a program that exceeded a limit, but might not exceed it on another run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Task of a match, drawn by chance."""
+    """The task of a match, drawn by chance."""
 
     program: str
     inputs: str
@@ -47,7 +48,7 @@ class Task:
 
     @classmethod
     def load(cls, text: str) -> Task:
-        """Return the task in a chance outcome. Raises `BadRecord`."""
+        """Read the task from a chance outcome. Raises `BadRecord`."""
         try:
             parts = json.loads(text)
             task = cls(**{"inputs": "", **parts})

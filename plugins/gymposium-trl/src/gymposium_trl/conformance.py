@@ -2,7 +2,7 @@
 
     pytest --pyargs gymposium_testing.trainers --trainer gymposium_trl.conformance:GrpoUnderTest
 
-Steps are those of `GRPOTrainer.training_step`: TRL scores the rows, computes its loss and its gradient.
+Steps come from `GRPOTrainer.training_step`: TRL scores the rows and computes its loss and gradient.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from gymposium_trl.rollout import Rollout
 
 MATCHES_OF_A_ROLLOUT = 256
 LEAST_RATE = 2e-4
-"""The lowest learning rate of a training."""
+"""The minimum learning rate in training."""
 TRAINING_KL, LEAST_KL = 0.5, 0.02
-"""Weight of the KL term at the start of a training, and its minimum. It falls with the square of the remaining share,
-so that the policy distinguishes prompts before it is sure of its moves."""
+"""Weight of the KL term at the start of training, and its minimum. It falls with the square of the remaining share of
+training, so the policy distinguishes prompts before it becomes confident in its moves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +56,18 @@ class GrpoSettings:
     size: SmallModel
     imitation: int
     spread: float
-    """Steps and spread of its imitation (`make_small_player_model`)."""
+    """Number of steps and spread of the initial imitation (`make_small_player_model`)."""
     copies: int
-    """Matches of a group."""
+    """Number of matches in a group."""
     epochs: int
     minibatches: int
-    """Passes over a step's rows, and parts of a pass."""
+    """Number of passes over a step's rows, and of minibatches per pass."""
     learning_rate: float
 
 
 STEPS = GrpoSettings(STEPPING, MUCH, 0.0, copies=4, epochs=1, minibatches=1, learning_rate=2e-3)
 TRAININGS = GrpoSettings(TRAINING, 600, 1.2, copies=8, epochs=4, minibatches=8, learning_rate=1e-3)
-"""Settings for single steps of the plain policy gradient, and for trainings."""
+"""Settings for single steps of the plain policy gradient, and for whole training runs."""
 
 
 class GrpoUnderTest:
@@ -92,8 +92,8 @@ class GrpoUnderTest:
 
 
 class CopiedRandomPlayer(RandomPlayer):
-    """A random player that makes the same draws in all copies of a match, so a group's rewards differ only by the
-    model's moves. With independent draws, one training in four unlearns a prompt of Kuhn poker."""
+    """A random player that makes the same draws in all copies of a match, so a group's rewards differ only through the
+    model's moves. With independent draws, one training run in four unlearns a prompt in Kuhn poker."""
 
     def __init__(self, copies: int) -> None:
         self.seed, self._copies = 0, copies

@@ -1,7 +1,7 @@
 """The engine that samples from the model that TRL trains.
 
-It is gymposium's engine on the trainer's model object. TRL's `generate` path returns no log-probabilities, uses the
-global generator, and reads the whole prompt at each turn.
+It is gymposium's engine on the trainer's model object. TRL's `generate` path is not used, because it returns no
+log-probabilities, uses the global generator, and processes the whole prompt at each turn.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from gymposium_agents.engines.transformers import TransformersEngine
 
 
 class TrainerEngine(TransformersEngine):
-    """A `TransformersEngine` on a trainer's model, in its training precision. Make a new one for each rollout, because
-    the weights change."""
+    """A `TransformersEngine` on a trainer's model, in its training precision. Create a new engine for each rollout,
+    because the weights change."""
 
     def __init__(self, trainer: Any, chat: Chat) -> None:
         """`trainer` is a `GRPOTrainer`, and `chat` the format of its tokenizer."""

@@ -14,8 +14,7 @@ from gymposium_agents.chat.rows import token_rows
 
 
 def make_trajectory(played: MatchResult, seat: int) -> Trajectory | None:
-    """Return the trajectory to learn from; None if the match broke off, another seat forfeited, or the seat had no
-    turn.
+    """Return the trajectory for training; None if the match broke off, another seat forfeited, or the seat had no turn.
 
     Raises `GymposiumError` if the seat's first prompt left no space for a reply."""
     if played.ending.broke_off or played.ending.seat not in (None, seat):
@@ -36,7 +35,7 @@ def build_fields(trajectories: Sequence[Trajectory | None], empty: int) -> dict[
     """Return TRL's fields: `prompt_ids` up to the first sampled token, `completion_ids` from there, `logprobs`,
     `env_mask` (1 for sampled tokens), and `trajectory` for reward functions.
 
-    TRL needs a row for every prompt. A None trajectory becomes one masked token `empty`."""
+    TRL needs a row for every prompt, so a None trajectory becomes a row with the masked token `empty`."""
     rows = [([empty], [empty], [0.0], [0]) if one is None else _make_row(one) for one in trajectories]
     names = ("prompt_ids", "completion_ids", "logprobs", "env_mask")
     fields: dict[str, list[Any]] = {name: [row[place] for row in rows] for place, name in enumerate(names)}
@@ -56,7 +55,8 @@ def _make_row(trajectory: Trajectory) -> tuple[list[int], list[int], list[float]
 
 
 def find_groups(prompts: Sequence[str], trajectories: Sequence[Trajectory | None]) -> list[list[int]]:
-    """Return the indices of each group's trajectories: neighbors with the same prompt, without None."""
+    """Return the indices of each group's trajectories. A group consists of neighbors with the same prompt, without
+    None."""
     groups: list[list[int]] = []
     for place, (prompt, trajectory) in enumerate(zip(prompts, trajectories, strict=True)):
         if place == 0 or prompt != prompts[place - 1]:
@@ -67,8 +67,8 @@ def find_groups(prompts: Sequence[str], trajectories: Sequence[Trajectory | None
 
 
 def compute_metrics(trajectories: Sequence[Trajectory | None]) -> dict[str, float]:
-    """Return a batch's metrics: turns per match, the share of failed replies, and the share of matches left out of
-    learning."""
+    """Return a batch's metrics: turns per match, the share of failed replies, and the share of matches excluded from
+    training."""
     learned = [trajectory for trajectory in trajectories if trajectory is not None]
     metrics = {"match/left_out": 1.0 - len(learned) / len(trajectories)}
     if learned:

@@ -19,7 +19,7 @@ class MatchPrompt(NamedTuple):
     seat: int
     """The trained model's seat, from 0."""
     seed: int
-    """The seed of the match: the deal, the dice, the task."""
+    """The seed of the match, which determines the deal, the dice or the task."""
 
     def __str__(self) -> str:
         return f"{self.game}, seat {self.seat}, seed {self.seed}"

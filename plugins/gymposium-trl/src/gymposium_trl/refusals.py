@@ -28,7 +28,7 @@ NEUTRAL: dict[str, object] = {
     "cache_implementation": None,
     "chat_template_kwargs": None,
 }
-"""Settings of `GRPOConfig` without effect, with their only accepted value."""
+"""Settings of `GRPOConfig` that have no effect, with the only value accepted for each."""
 
 
 def check_context(game: Game, settings: PlayerSettings, on_illegal: FailurePolicy) -> None:
@@ -41,8 +41,8 @@ def check_context(game: Game, settings: PlayerSettings, on_illegal: FailurePolic
 
 
 def check_template(game: Game, settings: PlayerSettings, on_illegal: FailurePolicy, chat: Chat) -> None:
-    """Raise `BadOption` for a chat template without tools in a game that needs them, and for one that rewrites history
-    between turns."""
+    """Raise `BadOption` for a chat template that does not support tools in a game that needs them, or that rewrites
+    history between turns."""
     calls = isinstance(choose_reader(settings.reply, chat), ToolsReader)  # raises for a template without tools
     if _has_one_turn(game, on_illegal):
         return
@@ -63,7 +63,7 @@ def check_template(game: Game, settings: PlayerSettings, on_illegal: FailurePoli
 
 
 def check_trainer(trainer: Any, chat: Chat, rows: int) -> None:
-    """Raise `BadOption` with the first reason why the trainer cannot use `rows` rows."""
+    """Raise `BadOption`, with the reason, if the trainer cannot use `rows` rows."""
     for reason in _find_reasons(trainer, chat, rows):
         raise BadOption(reason)
 

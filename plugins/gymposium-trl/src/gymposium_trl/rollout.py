@@ -48,7 +48,7 @@ class Rollout:
     their random streams. The matches of a generation batch are played together, with shared forward passes.
 
     Each match becomes one token row, the growing conversation of its seat, and only sampled tokens count in the loss.
-    The temperature is that of `GRPOConfig`. Equal seeds and weights give equal matches, without global generators.
+    The temperature comes from `GRPOConfig`. Equal seeds and weights give equal matches, without global generators.
     """
 
     def __init__(
@@ -90,8 +90,8 @@ class Rollout:
         """Number of earlier calls in the same mode and step."""
 
     def dataset(self, size: int, *, seed: int, seats: int | Iterable[int] | None = None) -> Dataset:
-        """Return a dataset of `size` matches, each with a deal derived from `seed`. The model takes the `seats` in
-        turn, by default all. The columns are `prompt`, which names the match, `seat` and `seed`.
+        """Return a dataset of `size` matches, each with a deal derived from `seed`. The model takes the `seats` (all by
+        default) in turn. The columns are `prompt`, which names the match, `seat` and `seed`.
 
         Raises `BadOption` for a size below 1, and for invalid seats."""
         chosen = [*range(self.game.seats)] if seats is None else [seats] if isinstance(seats, int) else [*seats]
@@ -107,9 +107,8 @@ class Rollout:
         return Dataset.from_dict(columns)
 
     def __call__(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
-        """Play the matches in these prompts with the model of `trainer`, a `GRPOTrainer`, which calls this.
-
-        Returns its fields (`gymposium_trl.fields.build_fields`). Matches left out of learning are masked, and their
+        """Play the matches named by these prompts. `trainer`, a `GRPOTrainer`, calls this and provides the model.
+        Returns TRL's fields (`gymposium_trl.fields.build_fields`). Matches excluded from training are masked, and their
         reward is None. Raises `BadOption` for an unsupported trainer, chat template or prompt, `EngineError` if a
         game's engine fails, and the errors of opponents."""
         chat = self._make_chat(trainer)
@@ -136,7 +135,7 @@ class Rollout:
         log_metric: Callable[[str, float], None],
         **fields: object,
     ) -> list[float | None]:
-        """Return the rewards of matches, for `reward_funcs`; None for matches left out of learning. Logs reward parts
+        """Return the rewards of matches, for `reward_funcs`; None for matches excluded from training. Logs reward parts
         and match metrics.
 
         Raises `BadReward` like `gymposium.make_reward`. An unrated group (`UnratedGroup`) gets a warning and no
@@ -167,7 +166,7 @@ class Rollout:
         return self._chat
 
     def _next_call(self, mode: str, step: int) -> str:
-        """Return a name for this call, reproducible after a resume. TRL may generate several times per step."""
+        """Return a name for this call that is the same after a resume. TRL may generate several times per step."""
         self._calls = self._calls + 1 if self._last == (mode, step) else 0
         self._last = mode, step
         return f"{mode}-{step}-{self._calls}"

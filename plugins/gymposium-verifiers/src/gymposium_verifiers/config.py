@@ -24,7 +24,7 @@ class MatchesConfig(vf.TasksetConfig):
     game: str = "tic_tac_toe"
     """Name of a game or world, with its parameters: `goofspiel(num_cards=5)`."""
     opponents: str | list[str] = "random"
-    """The player of all other seats, or one for each of them in order, as a list or as `random,mcts-100`."""
+    """One player for all other seats, or one for each in order, as a list or as `random,mcts-100`."""
     seats: int | str | list[int] = "each"
     """The seats that agents play: a seat, a list of seats or `0,2`, `all` for self-play, or `each` for every seat in
     turn, with the same seeds."""
@@ -33,8 +33,8 @@ class MatchesConfig(vf.TasksetConfig):
     prompt: Literal["full", "compact"] = "full"
     """How much a prompt explains."""
     reply: str | None = None
-    """The form of replies: `move`, `tags`, `json`, or `tools` for calls in the model's own way. By default `tools` in
-    games that offer tools, and `move` in others."""
+    """The form of replies: `move`, `tags`, `json`, or `tools` for native tool calls. By default `tools` in games with
+    tools, and `move` in all other games."""
     on_illegal: str = "forfeit"
     """The policy for replies that are not legal moves: `forfeit`, `retry(2)`, `penalty(0.1,3)`, `random`."""
     reward: str = "returns"
@@ -49,7 +49,7 @@ class MatchesConfig(vf.TasksetConfig):
         return self
 
     def matches(self) -> Matches:
-        """Return the matches that these settings describe. Raises `GymposiumError` if there are no such matches."""
+        """Return the matches that these settings describe. Raises `GymposiumError` for invalid settings."""
         return Matches.from_names(
             self.game,
             opponents=self.opponents,

@@ -1,4 +1,4 @@
-"""The conversation of one seat's agent: its messages from the asks of a match, and its replies for the match."""
+"""The conversation with one seat's agent: asks of a match become messages, and the agent's messages become replies."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gymposium.util.strict_json import strict_json
 from gymposium_verifiers.matches import DIALECT
 
 BUDGETS = ("max_turns", "max_input_tokens", "max_output_tokens", "max_total_tokens")
-"""The agent limits of verifiers that count as a full context."""
+"""verifiers' agent limits that count as a full context."""
 
 
 class SeatStopped(GymposiumError):
-    """A seat's agent failed or was stopped, so the match broke off."""
+    """Error for a seat's agent that failed or was stopped, which ends the match without a result."""
 
 
 class SeatConversation:
@@ -37,9 +37,8 @@ class SeatConversation:
         """The tool calls of the last reply."""
 
     async def reply(self, asked: AskedSeat) -> Reply:
-        """Return the agent's reply to an ask. An agent without tokens or turns left is out of context.
-
-        Raises `SeatStopped` if the agent failed or was stopped otherwise."""
+        """Return the agent's reply to an ask. An agent that has no tokens or turns left is out of context. Raises
+        `SeatStopped` if the agent failed or was stopped for another reason."""
         segment = await self._interaction.turn(self._make_messages(asked))
         self._begun = True
         trace = self._interaction.trace

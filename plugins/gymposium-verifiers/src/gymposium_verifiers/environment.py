@@ -1,4 +1,4 @@
-"""The environment: agents play seats of a match, and gymposium's players the others."""
+"""The environment: agents play some seats of a match, and gymposium's players play the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The harness of a seat: a chat with the model, in this process, one request for each turn of the match."""
+"""The harness of a seat: a chat with the model in this process, with one request for each turn of the match."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class ChatSession(vf.HarnessSession):
         self._messages: list[Any] = [{"role": "system", "content": system}] if system else []
 
     async def _run(self, messages: vf.Messages) -> vf.ProgramResult:
-        """Add `messages` and request a reply from the model. A conversation beyond the model's context gets none."""
+        """Add `messages` and request a reply from the model. No request is made if the conversation exceeds the model's
+        context."""
         self._messages += map(message_to_wire, messages)
         try:
             completion = await self._client.chat.completions.create(

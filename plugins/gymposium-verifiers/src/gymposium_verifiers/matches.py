@@ -26,7 +26,7 @@ from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.visible import plural, quantity
 
 SEATS = 10
-"""Number of seats that agents can play: each has its own role in the environment's config."""
+"""Number of seats that agents can play. Each seat has a separate role in the environment's config."""
 DIALECT = DIALECTS["hermes"]
 """The dialect of tool calls in records."""
 _TOOLS = "tools"
@@ -46,9 +46,9 @@ class Matches:
 
     game: Game
     opponents: tuple[str, ...]
-    """The players of the seats that agents do not play, in order; one name stands for all of them."""
+    """The players of the seats that agents do not play, in order. A single name stands for all of them."""
     lineups: tuple[tuple[int, ...], ...]
-    """The seats that agents play, for each of the rows that share a seed."""
+    """The seats that agents play, for each row with the same seed."""
     seed: int
     reader: Reader
     style: Style
@@ -68,10 +68,9 @@ class Matches:
         on_illegal: str,
         reward: str,
     ) -> Self:
-        """Return the matches with these settings, which are those of `MatchesConfig`. No opponent is made.
-
-        Raises `GymposiumError` for settings that no match can have, and `PermissionRequired` for a game or an opponent
-        that opens something (a model, a path, an address) and that the user has not allowed: a config may be a file."""
+        """Return the matches with these settings, which are the fields of `MatchesConfig`. Opponents are not created.
+        Raises `GymposiumError` for invalid settings. A config may be a file, so it raises `PermissionRequired` for a
+        game or an opponent that opens a model, a path or an address without the user's permission."""
         loaded = load_named_game(game)
         lineups = _parse_lineups(seats, loaded.seats)
         names = opponents.split(",") if isinstance(opponents, str) else opponents
@@ -128,12 +127,13 @@ class Matches:
 
     @property
     def has_opponents(self) -> bool:
-        """Whether some seat is not played by an agent."""
+        """Whether at least one seat is not played by an agent."""
         return any(len(lineup) < self.game.seats for lineup in self.lineups)
 
     def table(self, row: MatchRow, names: Mapping[int, str], players: Mapping[str, Player]) -> Table:
-        """Return a row's table before any ask. `names` are the agents' names by seat, for the record; `players` are the
-        opponents by name. Raises `BadOption` for a row of other matches."""
+        """Return a row's table, before any player is asked. `names` are the agents' names by seat, for the record;
+        `players` are the
+        opponents by name. Raises `BadOption` for a row that does not belong to these matches."""
         if row.seats not in self.lineups or row.seed < 0:
             raise BadOption(
                 f"The task has seed {row.seed} and seats {row.seats}, which do not belong to {self.game.name} "

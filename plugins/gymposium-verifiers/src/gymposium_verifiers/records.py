@@ -20,7 +20,7 @@ def read_records(run: str | Path) -> Iterator[Record]:
     """Yield the match records in a run's folder, in order of their ends. Episodes that failed before the match have
     none.
 
-    Raises `BadRecord` for a line that is no episode or holds no valid record, and for a file that cannot be read."""
+    Raises `BadRecord` for a line that is not an episode or has no valid record, and for a file that cannot be read."""
     path = Path(run) / TRACES
     try:
         for number, line in enumerate(read_lines(path), start=1):

@@ -15,7 +15,7 @@ INFO = "gymposium"
 """The key of a match in `Trace.info`."""
 FAILED_READINGS = ("illegal", "unparsable", "cut off")
 CAUSES = (*FAILED_READINGS, "out of context")
-"""Why a seat forfeits: the reading of its last reply, or a full context."""
+"""Causes of a forfeit: the reading of the seat's last reply, or a full context."""
 
 
 def score(trace: vf.Trace, played: MatchResult, seat: int, reward: CheckedReward) -> None:
@@ -50,7 +50,7 @@ def compute_metrics(trajectory: Trajectory, reward: Reward) -> Mapping[str, floa
 
 
 def _find_cause(trajectory: Trajectory) -> str | None:
-    """Return why the seat forfeited, as one of `CAUSES`; None if it did not."""
+    """Return the cause of the seat's forfeit, as one of `CAUSES`; None if it did not forfeit."""
     if not trajectory.forfeited:
         return None
     return trajectory.ending.find_causes((trajectory.seat, turn.reading) for turn in trajectory.turns)[trajectory.seat]

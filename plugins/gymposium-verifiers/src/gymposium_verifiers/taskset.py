@@ -12,12 +12,12 @@ from gymposium_verifiers.config import MatchesConfig
 
 
 class MatchData(vf.TaskData):
-    """A match to play. The match generates the prompts, so the task has none."""
+    """A match to play. The task has no prompt, because the match generates the prompts."""
 
     game: str
     """The game's full name."""
     seed: int
-    """Seed of the match's chance, and of the opponents' streams."""
+    """Seed of the match's chance outcomes and of the opponents' random streams."""
     seats: tuple[int, ...]
     """The seats that agents play."""
     tools: list[dict[str, Any]] = Field(default_factory=list)

@@ -1,7 +1,7 @@
 """Generated programs, drawn from a stream: `generate_program(difficulty, draw)`.
 
-They terminate, print something, and behave alike in every Python since 3.11. They do not depend on the order of sets,
-hashes, clocks or error messages. The grades of difficulty are:
+They terminate, print something, and behave alike in every Python since 3.11. They do not depend on set order, hashes,
+clocks or error messages. The grades of difficulty are:
 
 1. Branches and loops over numbers and strings.
 2. Lists, `while` and functions.
@@ -21,7 +21,7 @@ GRADES = (1, 2, 3, 4, 5)
 
 
 def generate_program(difficulty: int, draw: Draw) -> str:
-    """Return the text of a program of this grade."""
+    """Return the text of a program with this grade of difficulty."""
     writer = Writer()
     scope = Scope()
     for _ in range({1: 0, 2: 1, 3: 2, 4: 2, 5: 2}[difficulty]):

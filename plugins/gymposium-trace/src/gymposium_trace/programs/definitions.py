@@ -1,4 +1,4 @@
-"""Definitions above the main part of a program: functions, and in higher grades recursion, classes and more."""
+"""Definitions above a program's main part: functions, and in higher grades also recursion, classes and more."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _write_pair_recursion(writer: Writer, scope: Scope, draw: Draw) -> None:
 
 
 def _write_raising_function(writer: Writer, scope: Scope, draw: Draw) -> None:
-    """Write a function that raises, and one that catches the exception."""
+    """Write a function that raises an exception, and another that catches it."""
     check = scope.pick_free_name(["check", "demand", "verify"], draw)
     name = scope.pick_free_name(["safe", "careful", "guarded"], draw)
     error = draw.pick(["ValueError", "KeyError", "RuntimeError"])

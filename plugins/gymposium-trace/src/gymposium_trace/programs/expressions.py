@@ -1,4 +1,4 @@
-"""Expressions of a kind, built from the names of a scope.
+"""Expressions of a given kind, built from the names in a scope.
 
 No expression can raise, and no number grows without bound if a loop repeats the expression.
 """
@@ -51,7 +51,7 @@ class Expressions:
         return self._maybe_call("int", depth) or draw.pick(options)()
 
     def _derive_number(self, name: str) -> str:
-        """Return a number computed from a string, list or dict."""
+        """Return an expression that computes a number from a string, list or dict."""
         draw, kind = self.draw, self.scope.variables[name]
         if kind == "str":
             return draw.pick([f"len({name})", f'{name}.count("{draw.pick("aeionlr")}")'])
@@ -63,7 +63,7 @@ class Expressions:
         return draw.pick([*forms, f"{draw.pick(['sum', 'max', 'min', 'len'])}({name})"])
 
     def write_term(self, depth: int) -> str:
-        """Return a number, in brackets if adjacent operators require them."""
+        """Return a numeric expression, in parentheses if adjacent operators require them."""
         text = self.write_number(depth)
         return text if _ATOM.fullmatch(text) else f"({text})"
 
@@ -91,7 +91,7 @@ class Expressions:
         return f'"{self.draw.pick("-+/ ")}".join({name})'
 
     def write_operand(self, depth: int) -> str:
-        """Return a string, in brackets if a method call requires them."""
+        """Return a string expression, in parentheses if a method call requires them."""
         text = self.write_string(depth)
         return f"({text})" if " + " in text and not text.endswith(")") else text
 
@@ -151,12 +151,12 @@ class Expressions:
         return f"{self.write_number(0) if kind == 'ints' else self.write_string(0)} in {name}"
 
     def _maybe_call(self, kind: Kind, depth: int) -> str | None:
-        """Return a call of a function that returns this kind, or None, as a draw decides."""
+        """At random, return either a call of a function that returns this kind, or None."""
         functions = [f for f in self.scope.functions if f.gives == kind]
         if not functions or self.scope.loops > 1 or not self.draw.chance(0.3):
             return None
         return self.write_call(self.draw.pick(functions), depth - 1 if self.difficulty >= 3 else 0)
 
     def write_call(self, function: Function, depth: int) -> str:
-        """Return a call of the function, with arguments of this depth."""
+        """Return a call of the function, with arguments of at most this depth."""
         return f"{function.name}({', '.join(self.write(kind, depth) for kind in function.takes)})"

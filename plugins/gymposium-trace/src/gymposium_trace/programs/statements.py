@@ -45,13 +45,13 @@ class Statements:
             self.scope.add(name, function.gives)
 
     def write_some(self, count: int) -> None:
-        """Write `count` statements, the first in a form new to this grade."""
+        """Write `count` statements. The first one has a form that is new in this grade."""
         for number in range(count):
             kinds = self._list_options()
             self.draw.pick(kinds[-1] if number == 0 else [write for group in kinds for write in group])()
 
     def write_end(self) -> None:
-        """Write prints of some variables."""
+        """Write statements that print some variables."""
         shown = self.draw.some(list(self.scope.variables), 3)
         for name in shown[:-1]:
             self.writer.add_line(f"print({name})")
@@ -110,7 +110,7 @@ class Statements:
         self.assign(self.draw.pick(_KINDS[min(self.difficulty, 3)]))
 
     def change(self) -> None:
-        """Write an assignment to an existing variable."""
+        """Write a statement that assigns to an existing variable."""
         names = self.scope.list_changeable("int", "str")
         if not names:
             return self.assign("int")
@@ -181,7 +181,7 @@ class Statements:
         return self._loop("str", "w item piece entry", lambda name: f"for {name} in {over}:", over)
 
     def count_down(self) -> None:
-        """Write a `while` loop that ends, with a counter that nothing else changes."""
+        """Write a terminating `while` loop, with a counter that no other statement changes."""
         draw, scope = self.draw, self.scope
         name = scope.pick_free_name(["left", "countdown", "remaining", "fuel", "turns"], draw)
         step = draw.between(1, 4)
@@ -295,7 +295,7 @@ class Statements:
         scope.add(name, "int")
 
     def _write_doubtful_number(self) -> str:
-        """Return text that may be a number."""
+        """Return a string expression whose value may or may not be a number."""
         number = f"str({self.expressions.write_number(0)})"
         return self.draw.pick([self.expressions.write_string(0), number, f'"{self.draw.between(2, 40)}"'])
 

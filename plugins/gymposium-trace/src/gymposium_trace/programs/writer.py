@@ -1,4 +1,4 @@
-"""Text of a program under construction, and the names in each scope."""
+"""The text of a program under construction, and the names in each scope."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Writer:
 
     @contextmanager
     def open_block(self, head: str) -> Iterator[None]:
-        """Write a head that ends with a colon, and indent lines written inside the context."""
+        """Write a line that ends with a colon, and indent the lines written inside the context."""
         self.add_line(head)
         self._indent += 1
         yield
@@ -64,7 +64,7 @@ class Function:
 
 @dataclass(slots=True)
 class Scope:
-    """Names that may be used in a scope, with the kinds of their values."""
+    """The names that may be used in a scope, with the kinds of their values."""
 
     variables: dict[str, Kind] = field(default_factory=dict)
     functions: list[Function] = field(default_factory=list)
@@ -89,7 +89,7 @@ class Scope:
         return self.pick_free_name(NAMES[kind].split(), draw)
 
     def pick_free_name(self, names: list[str], draw: Draw) -> str:
-        """Take an unused name. Appends a number if all are taken."""
+        """Return an unused name. If all names are taken, append a number to one."""
         left = [name for name in names if name not in self.taken]
         number = 2
         while not left:

@@ -1,3 +1,2 @@
-"""Running a program in a subprocess with limits (`limits`, `runs`), and isolated if it is not generated (`backends`).
-
-Each way of running is tested before it is trusted (`probe`)."""
+"""Running a program in a subprocess with limits (`limits`, `runs`), and in isolation unless it was generated
+(`backends`). Each backend is tested before it is trusted (`probe`)."""

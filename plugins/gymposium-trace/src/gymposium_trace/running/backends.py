@@ -26,13 +26,14 @@ from gymposium_trace.running.runs import Command, Run, open_unnamed_file, run_al
 from gymposium_trace.running.seccomp import build_filter, explain_missing_filter
 
 PYTHON = find_interpreter()
-"""Path of this interpreter, with a virtual environment's link resolved."""
+"""The path of this interpreter, with a virtual environment's symbolic link resolved."""
 
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}
-"""Complete environment of a program. It fixes the order of sets, so -I and -E, which would ignore it, are not used."""
+"""The complete environment of a program. It fixes the order of sets. The options -I and -E would ignore it, so they are
+not used."""
 
 OPTIONS = ("-s", "-S", "-B", "-X", "utf8")
-"""Options for no site-packages, no bytecode files, and UTF-8 everywhere."""
+"""Interpreter options: no site-packages, no bytecode files, and UTF-8 everywhere."""
 
 _HERE = Path(realpath(__file__)).parent
 _INSIDE = (_HERE / "inside.py").read_text(encoding="utf-8")
@@ -44,12 +45,12 @@ class Backend(Protocol):
 
     name: str
     install: str
-    """How to install it, as the end of a sentence."""
+    """How to install the backend, as the end of a sentence."""
 
     def __hash__(self) -> int: ...
 
     def missing(self) -> str:
-        """Return what this machine lacks for it, or "" if it can be tested."""
+        """Return what this machine lacks for the backend, or "" if it can be tested."""
         ...
 
     def run(self, program: str, inputs: str, limits: Limits, times: int = 1) -> list[Run]:
@@ -58,9 +59,8 @@ class Backend(Protocol):
 
 
 class Rlimits:
-    """Subprocess with the kernel's limits, an empty environment and a new folder, for generated programs only.
-
-    It could open files and connections."""
+    """A subprocess with resource limits, an empty environment and a new folder. It could open files and connections, so
+    it is for generated programs only."""
 
     name = "rlimits"
     install = "run on Linux or macOS"
@@ -76,10 +76,9 @@ class Rlimits:
 
 
 class Bubblewrap:
-    """Subprocess in new namespaces, made by bwrap, that may make few system calls. For x86-64 and ARM 64.
-
-    The program sees only Python and the system's libraries, read-only: no network, no other files, no other process and
-    no place to write. It cannot start processes or threads."""
+    """A subprocess in new namespaces, created by bwrap, with a system call filter. For x86-64 and ARM 64. The program
+    sees only Python and the system's libraries, read-only. It has no network, no other files, no other processes and no
+    place to write. It cannot start processes or threads."""
 
     name = "bubblewrap"
     install = (
@@ -125,7 +124,8 @@ def _python_command(limits: Limits, debug: Path, program: Path) -> list[str]:
 
 
 def _group_command(stack: ExitStack, limits: Limits) -> list[str]:
-    """Return a command prefix that runs the rest in a group with a memory limit, or nothing without groups."""
+    """Return a command prefix that runs the command in a control group with a memory limit; empty without control
+    groups."""
     parent = find_usable_group()
     return [] if parent is None else stack.enter_context(make_memory_group(parent, limits.memory_bytes))
 
@@ -150,9 +150,8 @@ def _isolation_arguments(folder: Path) -> list[str]:
 
 @cache
 def _disables_user_namespaces(bwrap: str) -> bool:
-    """Return whether this bwrap can forbid user namespaces inside.
-
-    That takes bubblewrap 0.8 or later that is not setuid. The system call filter forbids them too.
+    """Return whether this bwrap can forbid user namespaces inside the sandbox. This requires bubblewrap 0.8 or later
+    without setuid. The system call filter also forbids them.
     """
     if Path(bwrap).stat().st_mode & stat.S_ISUID:
         return False

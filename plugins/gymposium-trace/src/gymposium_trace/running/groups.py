@@ -1,7 +1,7 @@
 """Control groups (cgroup v2), which limit the total memory of a run's processes.
 
-They are used where this process may create them: in containers and sessions with a delegated subtree. The kernel's
-limits for each process (`limits`) hold everywhere.
+They are used if this process may create them, as in containers and sessions with a delegated subtree. The limits for
+each process (`limits`) always apply.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from pathlib import Path
 ROOT = Path("/sys/fs/cgroup")
 OWN = Path("/proc/self/cgroup")
 _SPARE = 64 * 2**20
-"""Bytes for bwrap and for kernel memory of the processes."""
+"""Additional bytes for bwrap and for the processes' kernel memory."""
 _PROCESSES = 8
-"""Maximum processes and threads in a group: bwrap's and the program's."""
+"""Maximum number of processes and threads in a group, for bwrap and the program."""
 _JOIN = 'echo 0 > "$0" && exec "$@"'
 _TRIES, _PAUSE = 100, 0.01
 
 
 def find_delegated_group(root: Path = ROOT, own: Path = OWN) -> Path | None:
-    """Return this process's nearest ancestor group that allows subgroups with memory limits, or None.
-
-    Unless its own group is the root, the kernel allows no such subgroups there, because it contains processes.
+    """Return this process's nearest ancestor group that allows subgroups with memory limits, or None. Its own group
+    contains processes, so the kernel allows such subgroups in it only if it is the root.
     """
     if not (root / "cgroup.controllers").is_file() or not own.is_file():
         return None
@@ -51,7 +50,7 @@ def _limits_memory(group: Path) -> bool:
 
 @contextmanager
 def make_memory_group(parent: Path, memory_bytes: int) -> Iterator[list[str]]:
-    """Make a group with a memory limit for one run, and yield the command prefix that enters it.
+    """Create a group with a memory limit for one run, and yield the command prefix that enters it.
 
     Raises `OSError`.
     """

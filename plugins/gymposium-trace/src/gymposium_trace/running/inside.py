@@ -1,6 +1,5 @@
-"""Code of the subprocess: it limits itself, makes the debug print importable, and runs the program as `__main__`.
-
-`python -c` gets it as text, with the limits and the paths of the two files as arguments. It imports only built-in
+"""Code of the subprocess: it limits itself, makes the debug print importable, and runs the program as `__main__`. It is
+passed to `python -c` as text, with the limits and the paths of the two files as arguments. It imports only built-in
 modules. The interpreter runs without `site` (-S), so installed packages cannot change a result. `exit` and `quit`,
 which `site` would add, are added here.
 """

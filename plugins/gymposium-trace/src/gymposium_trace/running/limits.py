@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one run."""
+    """The limits of one run."""
 
     cpu_seconds: int = 2
     memory_bytes: int = 512 * 2**20
-    """Size of the address space."""
+    """Maximum size of the address space in bytes."""
     output_bytes: int = 64 * 2**10
-    """Bytes on standard output and standard error together."""
+    """Maximum number of bytes on standard output and standard error together."""
     open_files: int = 32
     wall_seconds: float = 20.0
-    """Long, so that a busy machine does not change which programs are accepted. The CPU time limit is reached first."""
+    """Wall-clock limit in seconds. It is long, so a busy machine does not change which programs are accepted. The CPU
+    time limit is reached first."""
 
     def rlimits(self) -> str:
-        """Return the kernel's limits by name, as `inside.py` takes them.
-
-        They forbid growing files and starting processes or threads. The last limit does not apply to root.
+        """Return the resource limits by name, for `inside.py`. They forbid growing files and starting processes or
+        threads. Root is exempt from the limit on processes.
         """
         values = {
             "RLIMIT_CPU": self.cpu_seconds,

@@ -60,28 +60,28 @@ WALLS: Mapping[str, str] = {
     "signals": "signal your processes",
     "processes": "start a process",
 }
-"""Walls by name, each with what it must stop a program from a file or a hub from doing."""
+"""Kinds of isolation by name, each with the action that it must prevent for programs from a file or a hub."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """Capabilities of one way of running on this machine."""
+    """The capabilities of a backend on this machine."""
 
     backend: Backend
     works: bool
     reason: str
-    """Why it does not work, or what it lets through; else empty."""
+    """Why the backend does not work, or what it fails to prevent; else empty."""
     lets: tuple[str, ...] = ()
-    """Isolation that failed, as keys of `WALLS`."""
+    """The kinds of isolation that failed, as keys of `WALLS`."""
 
     @property
     def isolates(self) -> bool:
-        """Whether it may run programs from a file or a hub."""
+        """Whether the backend may run programs from a file or a hub."""
         return self.works and not self.lets
 
 
 class NoIsolation(GymposiumError):
-    """Error if no backend of this machine isolates enough. The message says what to install."""
+    """Error if no backend on this machine provides enough isolation. The message says what to install."""
 
 
 @cache
@@ -108,7 +108,7 @@ def probe(backend: Backend) -> Capability:
 
 
 def _has_received(receiver: socket.socket) -> bool:
-    """Return whether a datagram arrived, because the program inside cannot tell."""
+    """Return whether a datagram arrived. The program in the sandbox cannot know this."""
     try:
         return bool(receiver.recv(1))
     except BlockingIOError:

@@ -28,7 +28,7 @@ class Run:
     stdout: bytes = b""
     stderr: bytes = b""
     stopped: Literal["", "time", "output"] = ""
-    """Limit that stopped the process."""
+    """The limit that stopped the process, if any."""
 
     @property
     def was_stopped(self) -> bool:
@@ -37,7 +37,7 @@ class Run:
         return self.stopped == "time" or (self.stopped != "output" and self.status in _KILLED)
 
     def complaint(self) -> str | None:
-        """Return why the run is rejected, or None."""
+        """Return the reason why the run is rejected, or None."""
         if self.stopped == "time":
             return "it did not end in time"
         if self.stopped == "output":
@@ -78,9 +78,8 @@ def open_unnamed_file(content: bytes, folder: Path) -> IO[bytes]:
 
 
 def run_all(commands: Sequence[Command], inputs: bytes, environment: dict[str, str], limits: Limits) -> list[Run]:
-    """Run the commands in parallel, each with `inputs` on standard input, until they end or reach a limit.
-
-    All processes have ended when this returns, even if it is interrupted.
+    """Run the commands in parallel until they end or reach a limit. Each gets `inputs` on standard input. All processes
+    have ended when this returns, even if it is interrupted.
     """
     watched: list[_WatchedRun] = []
     deadline = time.monotonic() + limits.wall_seconds

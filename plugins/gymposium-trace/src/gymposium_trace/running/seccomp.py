@@ -1,7 +1,7 @@
 """A seccomp filter that allows a program the system calls in `system_calls` and refuses all others.
 
 The filter consists of the kernel's BPF instructions (linux/bpf_common.h, linux/seccomp.h), so it needs no library. A
-call through another machine's table ends the process, because its numbers mean other calls.
+call through another architecture's table ends the process, because its numbers stand for other calls.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import TypeAlias
 from gymposium_trace.running.system_calls import CONDITIONS, MACHINES, Condition, get_allowed_calls
 
 Instruction: TypeAlias = tuple[int, int, int, int]
-"""Code, instructions to skip if the test holds, instructions to skip if it does not, and the operand."""
+"""A BPF instruction: the code, the number of instructions to skip if the test holds, the number to skip if it does not,
+and the operand."""
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16
@@ -24,10 +25,10 @@ _ALLOW: Instruction = (_RETURN, 0, 0, 0x7FFF0000)
 _KILL: Instruction = (_RETURN, 0, 0, 0x80000000)
 _REFUSE, _UNKNOWN = ((_RETURN, 0, 0, 0x00050000 | code) for code in (errno.EPERM, errno.ENOSYS))
 _X32 = 0x40000000
-"""On x86-64 the same calls have second numbers, starting here."""
+"""The start of the x32 numbers, which are second numbers for the same calls on x86-64."""
 _NEW = 435
-"""Calls from this number on, `clone3` the first, are newer than Linux 5.2. Libraries use older ones if they get ENOSYS,
-and give up if they get EPERM."""
+"""The first number of calls that are newer than Linux 5.2, beginning with `clone3`. Libraries fall back to older calls
+after ENOSYS, but fail after EPERM."""
 
 
 def explain_missing_filter() -> str:
@@ -56,6 +57,6 @@ def _build_instructions(machine: str) -> Iterator[Instruction]:
 
 
 def _check_argument(condition: Condition) -> list[Instruction]:
-    """Return instructions that allow the call for the values of the condition and refuse it for all others."""
+    """Return instructions that allow the call for the condition's values and refuse it for all other values."""
     tests = [i for value in condition.values for i in ((_EQUAL, 0, 1, value), _ALLOW)]
     return [(_LOAD, 0, 0, _ARGUMENTS_AT + 8 * condition.argument), *tests, _REFUSE]

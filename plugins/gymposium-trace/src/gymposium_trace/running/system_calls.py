@@ -1,8 +1,8 @@
 """The system calls that a traced program may make, by their numbers on each machine.
 
 CPython and its standard library need them to compute, to read files, and to run an event loop. Calls that start
-processes or threads, change files, reach other processes or hold memory beyond the address space are left out. Calls
-that later kernels add are left out too.
+processes or threads, change files, reach other processes or hold memory outside the address space are omitted. So are
+calls that later kernels add.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 MACHINES: Mapping[str, tuple[int, int]] = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
-"""Machines of the table, each with its `AUDIT_ARCH` (linux/audit.h) and column of numbers."""
+"""The machines in the table, each with its `AUDIT_ARCH` (linux/audit.h) and column of numbers."""
 
 _TABLE = """
 read 0 63, write 1 64, readv 19 65, writev 20 66, pread64 17 67, pwrite64 18 68, preadv 295 69, pwritev 296 70
@@ -57,7 +57,8 @@ CONDITIONS: Mapping[str, Condition] = {
     "prlimit64": Condition(0, (0,)),  # the process itself
     "socketpair": Condition(0, (1,)),  # AF_UNIX, for the self-pipe of event loops
 }
-"""Calls allowed only for some values of one argument. All of these are ints: the kernel reads 32 bits.
+"""Calls that are allowed only for some values of one argument. These arguments are ints, of which the kernel reads 32
+bits.
 """
 
 
