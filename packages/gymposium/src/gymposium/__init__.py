@@ -74,7 +74,7 @@ _ON_USE = {
     "make_reward": "gymposium.rewards.grammar",
     "play": "gymposium.runs.playing",
 }
-"""Lazily imported names, with their modules."""
+"""Module of each lazily imported name."""
 
 
 def __getattr__(name: str) -> Any:
@@ -109,7 +109,7 @@ def _register() -> None:
 
 
 def _is_command() -> bool:
-    """Return whether this process is the `gymposium` command, run by script or `-m`, or the trial of a plugin.
+    """Return whether this process runs the `gymposium` command (as script or with `-m`) or the trial of a plugin.
 
     Such processes load plugins and register games only when needed. --version, --help and `list` import neither
     Gymnasium nor PettingZoo."""

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command without the working directory, which `python -m` puts first on the path."""
+    """Run the command after removing the working directory from `sys.path`, where `python -m` puts it first."""
     if not sys.flags.safe_path:
         del sys.path[0]
     from gymposium.cli.main import main as run_command

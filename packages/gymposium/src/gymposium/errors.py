@@ -7,7 +7,7 @@ from typing import ClassVar
 
 
 class GymposiumError(Exception):
-    """Base class of all errors that gymposium raises on purpose."""
+    """Base class of all errors that gymposium raises deliberately."""
 
     is_actionable: ClassVar[bool] = True
     """Whether the message tells the user what to do next. Such an error is passed on unchanged.
@@ -90,7 +90,7 @@ class UnexpectedReply(GymposiumError, ValueError):
 
 
 class WorldFailure(GymposiumError):
-    """A failure outside the game: a tool raised or timed out, or its server became unreachable.
+    """A failure outside the game: a tool raised an exception or timed out, or its server became unreachable.
 
     The match has no result."""
 

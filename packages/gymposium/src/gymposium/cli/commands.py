@@ -52,8 +52,9 @@ def _simplify_parameter(param: Any, context: Any) -> None:
 
 
 def _reflow(command: Any) -> None:
-    """Put each paragraph of the help texts on one line, for the terminal to wrap. Paragraphs that are indented, or
-    marked with Click's backspace, keep their lines."""
+    """Join each paragraph of the help texts into one line, so the terminal wraps it.
+
+    Paragraphs that are indented, or marked with Click's `\b`, keep their line breaks."""
     paragraphs = (command.help or "").split("\n\n")
     command.help = "\n\n".join(
         p.removeprefix("\b\n") if p.startswith((" ", "\b")) else " ".join(p.split()) for p in paragraphs

@@ -1,4 +1,4 @@
-"""The figures of `gymposium exploit` and `gymposium eval --exact`: exact figures by traversal of the game tree."""
+"""The exact figures, from a traversal of the game tree, that `gymposium exploit` and `gymposium eval --exact` show."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ExactFigures:
         return cls(player.name.partition("?")[0], {game: _try_measure(game, player, seed) for game in games})
 
     def as_data(self, game: Game) -> dict[str, Any]:
-        """Return a game's figures as plain data, or the reason under `refused` why they are missing."""
+        """Return a game's figures as plain data. If they are missing, the key `refused` has the reason."""
         measured = self.figures[game]
         return {"refused": str(measured)} if isinstance(measured, TooLarge) else measured.as_dict()
 

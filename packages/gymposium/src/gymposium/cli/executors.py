@@ -1,4 +1,4 @@
-"""Options of the verbs that play matches on executors."""
+"""Options for verbs that can play matches on executors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ JobsOption = Annotated[
 ]
 
 EXECUTOR_OPTIONS = ("executor", "jobs", "address")
-"""The parameters of these options. A resumed run may change them."""
+"""Parameter names of the executor options. A resumed run may change their values."""
 
 
 def open_chosen_executor(name: str | None, jobs: int | None, address: str | None) -> AbstractContextManager[Executor]:

@@ -1,4 +1,4 @@
-"""Arguments GAME and NAME=VALUE of the verbs that take one game."""
+"""The arguments GAME and NAME=VALUE for verbs that take one game."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ JsonOption = Annotated[
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON on stdout, in ASCII, so that every terminal can show it. NaN becomes null."""
+    """Print data as ASCII JSON on stdout, which every terminal can show. NaN becomes null."""
     print_json_text(json.dumps(replace_nonfinite(data), indent=2, allow_nan=False) + "\n")
 
 

@@ -1,6 +1,6 @@
 """The `gymposium` command.
 
-Verbs, including the built-in ones, come from plugins (`gymposium_commands`). Each is imported on use: `gymposium
+All verbs, even the built-in ones, come from plugins (`gymposium_commands`). Each verb is imported on use, so `gymposium
 --help` loads no engine, environment or model.
 """
 
@@ -187,7 +187,9 @@ def _note_warning(show: Callable[..., None], message: Any, category: type[Warnin
 
 
 def _show_traceback(*error: Any) -> None:
-    """Print an exception like Python, with visible control characters: its text may come from a model or a server."""
+    """Print an exception like Python, but with control characters made visible.
+
+    Its text may come from a model or a server."""
     print(visible("".join(traceback.format_exception(*error))), end="", file=sys.stderr)
 
 

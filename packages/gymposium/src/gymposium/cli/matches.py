@@ -49,14 +49,14 @@ def note_record(record: Path) -> None:
 
 
 class _Description(ProgressColumn):
-    """A task's name, which may be a file name."""
+    """The progress bar's column with a task's name, which may be a file name."""
 
     def render(self, task: Task) -> Text:
         return Text(visible(task.description))
 
 
 class _Rate(ProgressColumn):
-    """The number of matches per second."""
+    """The progress bar's column with the number of matches per second."""
 
     def render(self, task: Task) -> Text:
         return Text("" if task.speed is None else f"{task.speed:,.1f}/s")

@@ -41,7 +41,7 @@ def convert_output_errors() -> Iterator[None]:
 
 
 def _abandon_stdout() -> None:
-    """Drop unwritable stdout data, so that Python does not retry when the process ends."""
+    """Discard data that could not be written to stdout. Otherwise Python would try again when the process ends."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -119,7 +119,7 @@ def _is_refused(check: Callable[[str], None], name: str) -> bool:
 
 
 def is_default(ctx: typer.Context, name: str) -> bool:
-    """Return whether a parameter was set neither on the command line nor in the user's file."""
+    """Return whether a parameter has its default: it was set neither on the command line nor in the user's file."""
     source = ctx.get_parameter_source(name)
     return source is not None and source.name == "DEFAULT"
 

@@ -34,8 +34,8 @@ def open_run(
 ) -> tuple[RunFolder, Any]:
     """Open the folder of a run to resume, and return it with its settings, of class `kind`.
 
-    Raises `BadOption` for a folder that is not a run of this command. Only `--resume`, executor options and those in
-    `free` may be given."""
+    Raises `BadOption` for a folder that is not a run of this command. Besides `--resume`, only executor options and the
+    options in `free` may be given."""
     reject_options_beside_resume(ctx, {*free, *EXECUTOR_OPTIONS})
     folder = RunFolder.open(path, command)
     return folder, read_settings(f"{path}/settings.json", kind, folder.settings)
@@ -129,7 +129,7 @@ class _PlayerSpending:
 
 @dataclass(slots=True)
 class _SpendingTally:
-    """Each player's spending and crashes in a run, from its match records."""
+    """A tally of each player's spending and crashes in a run, taken from match records."""
 
     _spending: defaultdict[str, _PlayerSpending] = field(default_factory=lambda: defaultdict(_PlayerSpending))
     _crashes: Counter[tuple[str, str]] = field(default_factory=Counter)

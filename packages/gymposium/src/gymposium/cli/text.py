@@ -26,9 +26,9 @@ class VisibleConsole(Console):
         return super().render_str(visible(text), **options)
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print like rich, but print a table that is too wide row by row, with one cell per line.
+        """Print like rich, except for tables that are too wide, where rich would truncate words and numbers.
 
-        Rich would truncate its words and numbers."""
+        Such a table is printed row by row, with one cell per line."""
         for table in objects if len(objects) == 1 else ():
             if isinstance(table, Table) and _compute_least_width(self, table) > self.width:
                 objects = (_stack_table(self, table),)

@@ -41,7 +41,7 @@ def convert_usage_errors(root: Any = None) -> Iterator[None]:
 def parse_strictly(command: Any) -> None:
     """Make a command and its subcommands raise `BadOption` for arguments that Typer silently accepts.
 
-    These are a repeated single-value option, where the last value would win, an option with empty text, and a path that
+    These are repeated single-value options (Typer uses the last value), options with empty text, and paths that
     `_check_path` rejects."""
     make_parser = command.make_parser
     command.make_parser = lambda context: make_strict_parser(make_parser(context), command)
@@ -92,8 +92,8 @@ def _takes_paths(command: Any, parameter: Any) -> bool:
 def _check_path(name: str, path: str) -> None:
     """Raise `BadOption` for an empty path or one with newlines or tabs.
 
-    Python takes an empty path for the working directory. Newlines and tabs would look like several lines or columns
-    when printed."""
+    Python takes an empty path for the working directory. When printed, newlines and tabs would look like several lines
+    or columns."""
     if not path:
         raise BadOption(f"{name}: the path is empty. Use a dot for the working directory.")
     if len(path.splitlines()) != 1 or "\t" in path:

@@ -106,11 +106,13 @@ class AgentsEnv:
             self._table.close()
 
     def _open_table(self) -> Table:
-        """Return the current match's table. Raises `ResetNeeded` before the first one."""
+        """Return the current match's table. Raises `ResetNeeded` before the first match."""
         return require_table(self._table)
 
     def _answer(self, replies: Mapping[int, Reply]) -> dict[str, float]:
-        """Play one reply from each asked seat, and return each agent's reward. Raises `EngineError`."""
+        """Play one reply from each seat that must answer, and return each agent's reward.
+
+        Raises `EngineError` if the engine fails."""
         table = self._open_table()
         table.submit(replies)
         if table.error is not None:

@@ -30,10 +30,10 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
     - `prompt`: `"full"` or `"compact"`.
     - `observation`: `"text"`, `"tensor"` or `"dict"` (text, action_mask, observation).
     - `render_mode`: `"ansi"` or `"human"`.
-    - all others: game parameters.
+    - further keywords: game parameters.
 
-    If the game's engine fails, `reset` and `step` raise `gymposium.match.EngineError`, which contains the match so far;
-    the next `reset` begins another. After `close` every method raises `ClosedEnvironmentError`.
+    If the game's engine fails, `reset` and `step` raise `gymposium.match.EngineError`, which contains the match so far.
+    The next `reset` begins a new match. After `close`, every method raises `ClosedEnvironmentError`.
     """
 
     metadata: dict[str, Any] = METADATA

@@ -22,9 +22,9 @@ KEYWORDS = ("opponent", "seat", "on_illegal", "reply", "prompt", "observation", 
 
 
 class LearnerOptions(SharedOptions):
-    """Validated keywords of `gymnasium.make`: the shared ones, the opponents and the learner's seat.
+    """Validated keywords of `gymnasium.make`: the shared keywords, the opponents and the learner's seat.
 
-    `keywords` are all keyword names, for the error about an unknown one."""
+    `keywords` are all allowed names, for the error about an unknown keyword."""
 
     def __init__(
         self,

@@ -28,9 +28,9 @@ METADATA: dict[str, Any] = {"render_modes": ["ansi", "human"], "render_fps": 4}
 class UnknownKeyword(BadParameter, TypeError):
     """A keyword that the environment does not accept.
 
-    It is also a `TypeError` with Python's own wording, which libraries look for when they try keywords: TorchRL's
-    `GymEnv` then drops `frameskip`. Its only argument is the message, because `gymnasium.make` recreates each
-    `TypeError` from its message."""
+    It is also a `TypeError` with Python's wording, which libraries look for when they probe keywords. TorchRL's
+    `GymEnv`, for example, then drops `frameskip`. Its only argument is the message, because `gymnasium.make` recreates
+    each `TypeError` from its message."""
 
 
 class BadRenderMode(BadOption, TypeError):
@@ -40,7 +40,7 @@ class BadRenderMode(BadOption, TypeError):
 
 
 class SharedOptions:
-    """Validated keywords shared by all environments: the game, its observations, and the reading of replies."""
+    """Validated keywords shared by all environments: the game, the kind of observation, and how replies are read."""
 
     def __init__(
         self,
@@ -87,7 +87,9 @@ def _load(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> 
 
 
 def parse_action(action: Any, game: Game) -> Reply:
-    """Return the reply for an action, as in `gymposium.envs.table.make_reply`. Raises `InvalidAction`."""
+    """Return the reply for an action, as in `gymposium.envs.table.make_reply`.
+
+    Raises `InvalidAction` for an action of another type."""
     if isinstance(action, str):
         return Reply(action)
     try:
@@ -147,7 +149,7 @@ def check_options(options: Mapping[str, Any] | None, known: Sequence[str]) -> No
 
 
 def check_seat(seat: int | str, seats: int) -> int | None:
-    """Return the seat, or None for `"random"`. Raises `BadOption`."""
+    """Return the seat, or None for `"random"`. Raises `BadOption` for any other value."""
     if seat == "random":
         return None
     if not isinstance(seat, str | bool):  # bool is a subclass of int

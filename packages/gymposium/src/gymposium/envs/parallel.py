@@ -41,7 +41,7 @@ class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignor
     def step(
         self, actions: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
-        """Play one reply from each asked seat."""
+        """Play one reply from each seat that must answer."""
         check_open(self._closed)
         table, agents = self._open_table(), self.possible_agents
         if table.over:

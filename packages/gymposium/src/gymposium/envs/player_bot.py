@@ -25,7 +25,7 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         bots = [PlayerBot("mcts-100", game, 0, seed=7), PlayerBot("random", game, 1, seed=7)]
         pyspiel.evaluate_bots(game.new_initial_state(), bots, 7)
 
-    A bot's matches have different seeds, derived from `seed`."""
+    Each of a bot's matches has a different seed, derived from `seed`."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         self._context = None
 
     def restart_at(self, state: pyspiel.State) -> None:
-        """Forget the match. The next `step` begins one at `state` or later."""
+        """Forget the match. The next `step` begins a match at `state` or later."""
         self._context = None
 
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
@@ -100,7 +100,9 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         return read(reply.text, legal, how, self.game.move_pattern, cut_off=reply.finish_reason != "stop")
 
     def _advance_to(self, state: pyspiel.State) -> MatchContext:
-        """Return the match for this state: the last one, advanced, or another one."""
+        """Return the match for this state.
+
+        The last match is advanced if it leads to this state; otherwise a new one is begun."""
         if self._context is not None:
             match = self._context.match
             assert isinstance(match, OpenSpielMatch), "made below"

@@ -64,7 +64,7 @@ class UnicodeText(Text):
 
 @create_shared_memory.register(UnicodeText)
 def _refuse_shared_memory(space: UnicodeText, n: int = 1, ctx: Any = None) -> Any:
-    """Raise `CustomSpaceError`: Gymnasium would treat the space as its own `Text` and return wrong text."""
+    """Raise `CustomSpaceError`, because Gymnasium would treat the space as its own `Text` and return wrong text."""
     raise CustomSpaceError(
         "Text cannot use shared memory. Make the vector environment with vector_kwargs={'shared_memory': False}."
     )

@@ -32,7 +32,7 @@ _numbers = count()
 
 @dataclass(slots=True, eq=False)
 class OutsideSeat:
-    """A placeholder player for a seat answered by outside code.
+    """A placeholder player for a seat that outside code answers for.
 
     It holds the reader and the prompt style, and is never asked."""
 
@@ -178,7 +178,7 @@ class Table:
     def asked(self) -> list[AskedSeat]:
         """Seats to answer for now; empty if the match is over.
 
-        In a simultaneous move, seats that have answered are omitted while the others are pending."""
+        In a simultaneous move, seats that have already answered are omitted."""
         return [
             AskedSeat(seat, self._prompt(ask), ask.legal_moves, ask)
             for seat, ask in self.asks.items()
@@ -282,7 +282,7 @@ class Table:
         self.asks, self.due = {}, False
 
     def require_match(self) -> Match:
-        """Return the match. Raises `EngineError` if the engine could not begin it."""
+        """Return the match. Raises `EngineError` if the engine could not start it."""
         if self.error is not None and not hasattr(self, "match"):
             raise self.error
         return self.match
@@ -342,7 +342,7 @@ def advance_tables(tables: Iterable[Table], watchdog: Watchdog | None = None, gu
 
 
 def make_reply(answer: object, game: Game) -> Reply:
-    """Return the reply for an answer: text or an action index. Raises `WrongType`."""
+    """Return the reply for an answer: text or an action index. Raises `WrongType` for any other type."""
     if isinstance(answer, str):
         return Reply(answer)
     try:
@@ -378,7 +378,7 @@ def _replay_table(
     given: Mapping[int, Reply],
     events: Sequence[Event],
 ) -> Table:
-    """Replay the same match from its seed with the outside answers. The players are asked again."""
+    """Replay a match from its seed and the outside answers. The players are asked again."""
     table = kind.from_job(replace(job, id=new_match_id("copy")))
     table.advance()
     for replies in answers:

@@ -40,7 +40,7 @@ class Views:
         return Moves(self.game.num_actions) if self._listed else UnicodeText()
 
     def space(self, kind: str) -> Space[Any]:
-        """Return the space of `text`, `dict` or `tensor` observations. Raises `BadOption`."""
+        """Return the space of `text`, `dict` or `tensor` observations. Raises `BadOption` for another kind."""
         if kind == "text":
             return UnicodeText()
         if kind == "tensor":

@@ -71,7 +71,7 @@ def _make_cached_game(name: str, env_id: str, params: tuple[tuple[str, Any], ...
 
 @dataclass(frozen=True)
 class _OwnParameters:
-    """Validated values of gymposium's own parameters."""
+    """Validated values of the parameters that gymposium handles."""
 
     max_decisions: Any = None
     min_return: Any = 0.0

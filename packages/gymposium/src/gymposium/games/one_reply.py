@@ -52,7 +52,7 @@ class OneReplyGame(ABC):
 
     @abstractmethod
     def make_match(self, drawn: Event, seed: int | None) -> OneReplyMatch:
-        """Return a match with a task drawn earlier. Raises `BadRecord` if the event is not a task."""
+        """Return a match with the task from an event. Raises `BadRecord` if the event is not a task."""
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> OneReplyMatch:
         """Load a match. The first event holds the whole task, so nothing is drawn, run or read from a file.
@@ -82,7 +82,7 @@ class OneReplyMatch(ABC):
 
     @property
     def answer(self) -> str | None:
-        """Return the answer, or None if there is none yet."""
+        """Return the answer, or None before it is given."""
         return self.events[1].move if len(self.events) > 1 else None
 
     def to_move(self) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ class Event(NamedTuple):
 
 
 class ToolText(NamedTuple):
-    """A tool's result, as its caller reads it."""
+    """A tool's result, as shown to the caller."""
 
     tool: str
     text: str
@@ -70,7 +70,7 @@ class Match(Protocol):
         """Seed for the match's chance; None if the match was loaded or forked without one."""
 
     def to_move(self) -> tuple[int, ...]:
-        """Return the seats that must move now: several for simultaneous moves, () at the end."""
+        """Return the seats that must move now: several seats for simultaneous moves, () at the end."""
 
     def legal_moves(self, seat: int) -> list[str] | None:
         """Return the seat's legal moves in the order of `legal_actions`, or None in free-text games."""
@@ -92,7 +92,7 @@ class Match(Protocol):
     def apply(self, moves: Mapping[int, str]) -> None:
         """Play one move for each seat of `to_move()`, and draw the chance events that follow.
 
-        Raises `IllegalMove` or `WrongSeat`, and then leaves the match unchanged."""
+        If it raises `IllegalMove` or `WrongSeat`, the match is unchanged."""
 
     def returns(self) -> tuple[float, ...]:
         """Return each seat's total reward so far."""
@@ -108,7 +108,9 @@ class Match(Protocol):
 
 @runtime_checkable
 class AsyncMatch(Protocol):
-    """Optional protocol: a match whose moves take time, such as tool calls. The driver plays other matches meanwhile.
+    """Optional protocol: a match whose moves take time, such as tool calls.
+
+    The driver plays other matches in the meantime.
 
     `apply` waits until the moves are done."""
 
@@ -199,7 +201,7 @@ class Game(Protocol):
 
     @property
     def name(self) -> str:
-        """Name in OpenSpiel's form, with the parameters that differ from the defaults: `goofspiel(num_cards=8)`."""
+        """Name in OpenSpiel's form, with all non-default parameters: `goofspiel(num_cards=8)`."""
 
     @property
     def seats(self) -> int: ...
@@ -210,7 +212,7 @@ class Game(Protocol):
 
     @property
     def max_decisions(self) -> int:
-        """Upper bound on the decisions of a match."""
+        """Upper bound on the number of decisions in a match."""
 
     @property
     def num_actions(self) -> int:
@@ -221,12 +223,12 @@ class Game(Protocol):
 
     @property
     def move_pattern(self) -> re.Pattern[str] | None:
-        """Pattern of anything that could be a move in some position.
+        """Pattern that matches anything that is a move in some position.
 
-        It separates *illegal* from *unparsable* replies."""
+        It distinguishes *illegal* from *unparsable* replies."""
 
     def rules(self, seat: int, style: Style = "full") -> str:
-        """Return the text that is constant during a match: the rules and which seat this is."""
+        """Return the text that is constant during a match: the rules, and the seat's identity."""
 
     def new(self, seed: int) -> Match:
         """Start a match. The same seed and the same moves give the same match."""

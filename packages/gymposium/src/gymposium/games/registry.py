@@ -172,7 +172,7 @@ def has_recorded_chance(name: str) -> bool:
 def is_registered(name: str) -> bool:
     """Return whether a plugin provides this game, with environment ids and typed parameters.
 
-    `openspiel:NAME`, `gym:ID` and `recorded:NAME` are names of engines and records instead."""
+    False for `openspiel:NAME`, `gym:ID` and `recorded:NAME`, which refer to engines and records."""
     return not name.startswith(("openspiel:", "gym:", _RECORDED))
 
 

@@ -1,4 +1,4 @@
-"""Server application for programs: routes behind the guard, with uniform errors."""
+"""The application of servers for programs: routes behind the guard, with uniform errors."""
 
 from __future__ import annotations
 

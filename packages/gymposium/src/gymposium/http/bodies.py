@@ -14,7 +14,7 @@ from gymposium.http.requests import RequestRefusal
 MOST_BYTES = 4 * 2**20
 """Maximum number of bytes in a body or a websocket message."""
 PARSED = "gymposium.json"
-"""Key in a request's scope for the parsed body."""
+"""Key under which a request's scope holds the parsed body."""
 SECONDS = 30.0
 """Time limit in seconds for a body to arrive."""
 

@@ -94,7 +94,7 @@ class Session(Generic[S]):
     group: str
     member: int
     seed: int
-    """The seed of the task, shared by all sessions in a group."""
+    """The task's seed, shared by all sessions in a group."""
     key: str = field(repr=False)
     """The key for ending the session. Agents do not need it: whoever has the key chooses the reward."""
 
@@ -363,7 +363,7 @@ def _parse_json(content: bytes) -> Any:
 
 
 def _parse_retry_after(response: httpx.Response) -> float:
-    """Return the seconds that a response asks to wait; 1 for a date or an invalid value."""
+    """Return the number of seconds that a response asks the client to wait; 1 for a date or an invalid value."""
     text = response.headers.get("retry-after", "")
     return float(text) if re.fullmatch(r"[0-9]{1,6}", text) else 1.0
 

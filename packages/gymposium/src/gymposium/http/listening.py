@@ -61,10 +61,10 @@ def _max_open_files() -> int:
 
 
 class TimedProtocol(H11Protocol):
-    """uvicorn's HTTP protocol with time limits for the client's sending and reading, and a connection limit.
+    """uvicorn's HTTP protocol, with time limits on a client's sending and reading, and a connection limit.
 
-    uvicorn's `backlog` is half the maximum number of connections. One more connection closes the connection that has
-    waited longest for a request."""
+    The maximum number of connections is twice uvicorn's `backlog`. A further connection closes the one that has waited
+    longest for a request."""
 
     _deadline: asyncio.TimerHandle | None = None
     _limit = 0.0
@@ -135,11 +135,11 @@ class TimedProtocol(H11Protocol):
             self.transport.close()
 
     def _is_answered(self) -> bool:
-        """Return whether no request with complete headers is unanswered."""
+        """Return whether every request with complete headers has been answered."""
         return self.cycle is None or self.cycle.response_complete  # type: ignore[redundant-expr]  # as in uvicorn
 
     def _is_waiting(self) -> bool:
-        """Return whether no complete request is being answered."""
+        """Return whether the connection waits for a complete request."""
         return self._is_answered() or self.conn.their_state is h11.SEND_BODY or self.transport.is_closing()
 
     def _close_idlest(self) -> None:

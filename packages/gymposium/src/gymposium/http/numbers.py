@@ -10,12 +10,12 @@ DIGITS = 18
 
 
 def parse_number(text: str) -> int:
-    """Return the value of `text`, or -1 if it is not a non-negative integer of at most `DIGITS` digits."""
+    """Return the value of `text` if it is a non-negative integer of at most `DIGITS` digits, else -1."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= DIGITS else -1
 
 
 class _NumberConvertor(Convertor[int]):
-    """A number in a path. Too many digits give status 400."""
+    """A converter for numbers in URL paths. Too many digits give status 400."""
 
     regex = "[0-9]+"
 

@@ -37,7 +37,7 @@ async def read_lines(response: httpx.Response, most: int = MAX_BODY) -> AsyncGen
 
 
 async def _decompress(response: httpx.Response, most: int) -> AsyncGenerator[bytes, None]:
-    """Yield a body's decompressed pieces, at most `most` bytes in total."""
+    """Yield a body's decompressed chunks, at most `most` bytes in total."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "deflate"):
         raise BadBody(f"it has the unrequested encoding {encoding[:40]!r}")

@@ -14,7 +14,7 @@ FAILURES: Final[dict[EndingKind, str]] = {
     "out of context": "had no room left for a reply in its context",
     "crashed": "crashed",
 }
-"""Ways a seat can fail, each as a sentence predicate."""
+"""Ways in which a seat can fail, each with its sentence predicate."""
 
 CUT_OFF: Final = "its reply was cut off: raise max_tokens"
 """Explanation for a seat whose last reply was cut off, naming the language-model option for longer replies."""
@@ -34,7 +34,7 @@ class Ending:
 
     kind: EndingKind
     seat: int | None = None
-    """The forfeiting seat; None unless the kind is a failure."""
+    """The forfeiting seat; None if nobody forfeited."""
     detail: str = ""
     """The player's exception if the player crashed, or the reason if the match broke off; otherwise empty."""
     others: tuple[Ending, ...] = ()

@@ -1,4 +1,4 @@
-"""Policies for replies that are not legal moves, shared by environments, evaluation and training."""
+"""Policies for illegal replies, shared by environments, evaluation and training."""
 
 from __future__ import annotations
 

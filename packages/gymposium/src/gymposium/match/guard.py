@@ -1,6 +1,6 @@
 """A guard between the driver and its players. A player's exception affects only its match.
 
-Without a guard, an exception stops all play, which helps when developing a player. Tournaments use a guard.
+Without a guard, an exception stops all matches, which helps when developing a player. Tournaments use a guard.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Answer = Reply | PlayerFailure | None
 
 
 def collect_replies(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> Sequence[Reply | None]:
-    """Return one player's replies to its asks, in order, or None for each if the watchdog fired."""
+    """Return one player's replies to its asks, in order. If the watchdog fired, each is None."""
     replies = ask_player(player, asks) if watchdog is None else watchdog.act(player, asks)
     return [None] * len(asks) if replies is None else replies
 

@@ -59,7 +59,7 @@ class RunningMatch:
     )
 
     match: Match
-    """The game's match. Not set before `begin`, or if the game's engine cannot make one."""
+    """The game's match. Not set before `begin`, or if the game's engine cannot create it."""
 
     def __init__(self, job: MatchJob) -> None:
         if len(job.players) != job.game.seats:
@@ -112,7 +112,7 @@ class RunningMatch:
             raise self.make_engine_error(error) from error
 
     def make_engine_error(self, error: Exception) -> EngineError:
-        """Return the error to raise after the game's engine raised `error`. It holds the match so far."""
+        """Return the error to raise after the game's engine raised `error`. The result holds the match so far."""
         self.close()
         return _engine_error(self._so_far, error)
 

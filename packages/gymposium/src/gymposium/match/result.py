@@ -71,7 +71,7 @@ class MatchJob:
 
 
 def check_type(what: str, value: object, kind: type, expected: str) -> None:
-    """Raise `WrongType` unless an argument is of this type. `what` names it: `play: swap`."""
+    """Raise `WrongType` unless an argument is of this type. `what` names the argument: `play: swap`."""
     if not isinstance(value, kind):
         raise WrongType(what, expected, value)
 
@@ -121,7 +121,7 @@ class MatchResult:
     penalties: dict[int, float] = field(default_factory=dict)
     """Total penalty for failed replies, by seat. Seats without penalties are omitted."""
     unanswered: dict[int, Any] = field(default_factory=dict)
-    """The trace (`Reply.trace`) of a prompt that left no space for a reply, by seat."""
+    """For each seat whose prompt left no space for a reply, the player's trace (`Reply.trace`)."""
     opening: int = 0
     """Number of random plies in the opening.
 

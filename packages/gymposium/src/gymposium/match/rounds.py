@@ -110,5 +110,5 @@ def ask_players(matches: Iterable[RunningMatch], watchdog: Watchdog | None = Non
 def collect_answers(
     player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None, guard: Guard | None = None
 ) -> Sequence[Answer]:
-    """Return one player's answers to its asks, in order. With a guard, exceptions become answers."""
+    """Return one player's answers to its asks, in order. With a guard, a player's exceptions become answers."""
     return collect_replies(player, asks, watchdog) if guard is None else guard.answers(player, asks, watchdog)

@@ -20,7 +20,7 @@ from gymposium.util.visible import quantity
 
 
 def round_up_matches(matches: int, *games: Game) -> int:
-    """Round a number of matches up to a multiple of each game's number of seats."""
+    """Round a number of matches up to a common multiple of the games' seat counts."""
     round_length = lcm(*(game.seats for game in games))
     return -(-matches // round_length) * round_length
 

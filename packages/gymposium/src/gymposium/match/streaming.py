@@ -105,13 +105,13 @@ class _AnsweredAsks:
     pending: Sequence[_PendingAsk]
     answers: Sequence[Answer] | BaseException
     worker: _PlayerWorker | None = None
-    """The worker whose call has returned."""
+    """The worker whose call has returned; None if there is none."""
     moved: RunningMatch | None = None
     """The match whose moves are done."""
 
 
 class _PlayerWorker:
-    """The asks waiting for a player without `submit`, and the thread that calls its `act`."""
+    """The asks that wait for a player without `submit`, and the thread that calls the player's `act`."""
 
     __slots__ = ("_answered", "_calls", "_guard", "_player", "busy", "overdue", "waiting")
 

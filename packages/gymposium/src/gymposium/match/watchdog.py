@@ -16,7 +16,7 @@ from gymposium.players.asking import ask_player
 from gymposium.players.protocol import Ask, Player, Reply
 
 LONGEST = 1_000_000
-"""Maximum limit per call in seconds: more than eleven days."""
+"""Largest allowed limit per call, in seconds. It is more than eleven days."""
 
 
 class Watchdog:

@@ -21,7 +21,7 @@ _FINISH_REASONS = get_args(FinishReason)
 def ask_player(player: Player, asks: Sequence[Ask]) -> list[Reply]:
     """Return the player's replies to its asks, in order.
 
-    Raises any exception from the player, and `TypeError` for replies that cannot be read and recorded."""
+    Raises any exception from the player, and `TypeError` for replies that cannot be parsed and recorded."""
     try:
         return check_replies(player, player.act(asks), len(asks))
     except (Exception, SystemExit):
@@ -89,7 +89,7 @@ def _locate_error(error: BaseException, made_by: Any) -> str:
 def check_replies(player: Player, replies: Any, count: int) -> list[Reply]:
     """Return the replies as a list.
 
-    Raises `TypeError` unless they are `count` replies that can be read and recorded."""
+    Raises `TypeError` unless there are `count` replies that can be parsed and recorded."""
     if not isinstance(replies, Sequence) or len(replies) != count:
         raise TypeError(
             f"player {player.name} was asked for {quantity(count, 'reply', 'replies')} but returned "

@@ -22,7 +22,7 @@ class MoveDistribution:
     legal_mass: float
     """Probability that a reply is a legal move. Other replies lead to a forfeit or a retry."""
     samples: int | None
-    """Number of replies behind an estimate; None if computed from log-probabilities."""
+    """Number of replies on which the estimate is based; None if it is computed from log-probabilities."""
 
     @property
     def exact(self) -> bool:

@@ -1,4 +1,4 @@
-"""Player names: one grammar for all commands, keywords and records."""
+"""Player names. All commands, keywords and records use the same grammar."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from gymposium.util.visible import plural, quantity
 def make_player(text: str) -> Player:
     """Return a new player from its name: `random`, `mcts-100`, `human`, `lm:MODEL@ADAPTER`, …
 
-    Raises `UnknownName` with the nearest forms, `MissingExtra` if the player belongs to a gymposium distribution that
-    is not installed, and `WrongType` if `text` is not a `str`."""
+    Raises `UnknownName` with the nearest forms. Raises `MissingExtra` if the player belongs to a gymposium distribution
+    that is not installed, and `WrongType` if `text` is not a `str`."""
     spec, groups = check_player(text)
     make = host().implementation(spec)
     try:

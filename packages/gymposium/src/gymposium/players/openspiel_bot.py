@@ -19,7 +19,7 @@ from gymposium.plugins.names import format_name, parse_name
 from gymposium.replies.reading import READERS, Reader
 
 MakeBot = Callable[[pyspiel.Game, int, int], pyspiel.Bot]
-"""Factory of a bot from the engine's game, the seat, and a seed for all its randomness."""
+"""A factory that creates a bot from the engine's game, the seat, and a seed for all of its randomness."""
 
 
 class BotPlayer:

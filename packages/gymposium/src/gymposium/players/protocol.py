@@ -39,7 +39,7 @@ class Usage:
     """None if not counted."""
     completion_tokens: int | None = None
     seconds: float = 0.0
-    """Wall time from ask to reply; for a batch, its time divided by the number of replies."""
+    """Wall time from ask to reply. For a batch, this is the batch's time divided by the number of replies."""
     cost: float | None = None
     """Cost in the currency of the player's prices; None without prices."""
 
@@ -61,7 +61,7 @@ class Reply:
 
 
 Source = Literal["position", "resample", "views"]
-"""Source of worlds: the position itself with perfect information, the game's sampler, or the seat's views."""
+"""Where worlds come from: the position itself (with perfect information), the game's sampler, or the seat's views."""
 
 STEPS_PER_WORLD = 400
 """Maximum steps (matches begun and moves applied) per world, when worlds are found from the seat's views."""
@@ -283,7 +283,7 @@ class DistributionPlayer(Protocol):
     def distributions(self, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
         """Return one distribution per ask, in order, without playing or remembering anything.
 
-        Raises `GymposiumError` if a distribution depends on more than the ask, such as earlier replies."""
+        Raises `GymposiumError` if a distribution depends on more than the ask, for example on earlier replies."""
         ...
 
 
@@ -305,8 +305,8 @@ def check_plays(player: Player, game: Game) -> None:
 class DeterministicPlayer(Protocol):
     """Optional protocol: a player that says whether equal asks get equal replies.
 
-    If all players in a match are deterministic and the game has no chance, a second match repeats the first. A
-    tournament then begins with random moves."""
+    If all players in a match are deterministic and the game has no chance, a second match would repeat the first.
+    Tournaments therefore add random opening moves."""
 
     deterministic: bool
 

@@ -18,13 +18,15 @@ from gymposium.replies.reading import READERS, Reader
 
 @dataclass(frozen=True, slots=True)
 class ThumbPlayer:
-    """A player of one game that follows one rule."""
+    """A player that follows one rule in one game."""
 
     name: str
     game: str
     """Name of the game."""
     rule: Callable[[Mapping[str, int]], str]
-    """Function from the compact prompt's numbers, keyed by the words before them, to the preferred move."""
+    """Function that returns the preferred move.
+
+    Its argument holds the compact prompt's numbers, keyed by the word before each."""
     reader: Reader = READERS["move"]
     style: Style = "compact"
     deterministic: bool = True
@@ -66,6 +68,6 @@ def match_prize() -> ThumbPlayer:
 def stand(total: str) -> ThumbPlayer:
     """Return a blackjack player that draws below `total`, then stands.
 
-    The dealer plays like stand-17. The player ignores the dealer's card."""
+    It ignores the dealer's card. The dealer plays like stand-17."""
     most = int(total)
     return ThumbPlayer(f"stand-{most}", "blackjack", lambda numbers: "hit" if numbers["total"] < most else "stand")

@@ -66,7 +66,7 @@ class PluginWarning(UserWarning):
 
 
 class Host:
-    """A process's plugins and their specs. `plugins` includes broken ones."""
+    """A process's plugins and their specs. `plugins` includes broken plugins."""
 
     def __init__(self, *, autoload: bool = True, strict: bool | None = None) -> None:
         self.strict = os.environ.get(STRICT, "") not in ("", "0") if strict is None else strict
@@ -201,7 +201,7 @@ class Host:
         return imported[0]
 
     def list_complaints(self) -> list[str]:
-        """Return one line per broken plugin, plus the `complaints`."""
+        """Return one line per broken plugin, followed by `complaints`."""
         return [*(_format_complaint(plugin) for plugin in self.plugins if plugin.status == "broken"), *self.complaints]
 
     def _check_switches(self) -> None:
@@ -323,7 +323,7 @@ def _format_complaint(plugin: Plugin) -> str:
 
 
 class _PluginSwitchedOff(Exception):
-    """A plugin that the switches exclude."""
+    """Raised for a plugin that the switches exclude."""
 
 
 def is_switched_off(names: Set[str]) -> bool:

@@ -24,7 +24,7 @@ class Offer:
     source: str
     """The module or object that the entry point names."""
     place: str
-    """Directory of the distribution's metadata."""
+    """Directory with the distribution's metadata."""
     distribution: str
     """Name of the distribution from its metadata, or from `place` if the metadata cannot be read."""
     version: str = ""
@@ -73,7 +73,7 @@ def _read_entry_points(distribution: Distribution) -> tuple[str, str]:
 
 
 def _read_metadata(distribution: Distribution) -> tuple[str, str, str]:
-    """Return a distribution's name and version, and why its metadata cannot be used."""
+    """Return a distribution's name and version, and the reason if its metadata cannot be used."""
     by_folder = Path(_place(distribution)).name.partition("-")[0] or "unknown"
     try:
         about = distribution.metadata

@@ -265,7 +265,8 @@ class GameSpec(Spec):
 
     @property
     def describe_seats(self) -> str:
-        """Return `2`, or the values of the parameter `players`, such as `2 to 6` or `one of 2, 4`."""
+        """Describe the number of seats: `2`, or the values of the parameter `players`, such as `2 to 6` or `one of 2,
+        4`."""
         players = next((p for p in self.parameters if p.name == "players"), None)
         return str(self.seats) if players is None else players.describe_allowed().removeprefix("from ")
 
@@ -436,7 +437,7 @@ class RewardSpec(FormSpec):
     """A reward offered by a plugin. `name` is its form without the parentheses.
 
     `entry_point` resolves to a callable that takes the named groups of `pattern` as keyword arguments. It returns a
-    function from a group of trajectories to their rewards (`gymposium.rewards.protocol.RewardFunction`)."""
+    function that maps a group of trajectories to their rewards (`gymposium.rewards.protocol.RewardFunction`)."""
 
     kind = "reward"
 
@@ -559,7 +560,7 @@ class EngineSpec(ConfiguredSpec):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExecutorSpec(Spec):
-    """A place where runs' matches are played: `--executor NAME`.
+    """An executor offered by a plugin, which plays a run's matches: `--executor NAME`.
 
     `entry_point` resolves to a callable that takes a `gymposium.runs.executors.protocol.ExecutorStart` and returns a
     `gymposium.runs.executors.protocol.Executor`."""

@@ -1,4 +1,4 @@
-"""Trial of one plugin in a child process, so that a crash affects no other process."""
+"""The trial of one plugin in a child process, where a crash affects nothing else."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Record:
     player_seed: int
     on_illegal: str
     opening: int
-    """Number of random plies in the opening. Players were not asked for these moves."""
+    """Number of random plies in the opening. No player was asked for these moves."""
     events: list[Event]
     turns: list[dict[str, Any]]
     """Every reply, with `seat`, `reading` and `text`. Optional keys:

@@ -65,7 +65,7 @@ class Script:
 
 @dataclass(slots=True)
 class Scripts(Guard):
-    """A guard that returns recorded answers instead of asking the players."""
+    """A guard that answers from records instead of asking the players."""
 
     scripts: Mapping[str, Script]
     """Scripts by match id."""

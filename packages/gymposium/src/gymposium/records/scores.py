@@ -34,7 +34,7 @@ class Estimate:
     high: float
 
     def __str__(self) -> str:
-        """Format as `0.920 [0.850, 0.959]`, with a dash for NaN."""
+        """Format the estimate as `0.920 [0.850, 0.959]`, with a dash for NaN."""
         value, low, high = (
             "–" if math.isnan(figure) else f"{figure:.3f}" for figure in (self.value, self.low, self.high)
         )
@@ -166,7 +166,7 @@ class Score:
     failures: dict[EndingKind, int] = field(default_factory=lambda: dict.fromkeys(FAILURES, 0))
     """Number of matches that ended with a failure of this player, by kind."""
     prompt_tokens: int = 0
-    """Total over all replies with a token count."""
+    """Total number of prompt tokens, over all replies with a token count."""
     completion_tokens: list[int] = field(default_factory=list, repr=False)
     """Generated tokens of each reply that has a token count."""
     seconds: list[float] = field(default_factory=list, repr=False)
@@ -178,7 +178,7 @@ class Score:
     looping: int = 0
     """Number of replies cut off while repeating themselves."""
     unparsable_example: str | None = field(default=None, repr=False)
-    """The first unparsable reply with text, or a blank one if none has text."""
+    """The first unparsable reply that is not blank, or a blank one if all are."""
     marked_moves: int = 0
     """Number of replies that only a lenient reader would parse as a move, legal or not."""
     reports: dict[str, list[float]] = field(default_factory=dict, repr=False)
@@ -243,7 +243,7 @@ class Score:
         return estimate_rate(_look_up("result", {**dict.fromkeys(RESULTS, 0), **self.results}, result), self.matches)
 
     def reading_rate(self, kind: str) -> Estimate:
-        """Return the share of this player's replies with this reading. Raises `UnknownName`."""
+        """Return the share of this player's replies with this reading. Raises `UnknownName` for any other."""
         return estimate_rate(_look_up("reading", self.readings, kind), sum(self.readings.values()))
 
     def repaired_rate(self) -> Estimate:
@@ -264,7 +264,9 @@ class Score:
         return len(self.reports.get(name, [])) == self.matches
 
     def failure_rate(self, kind: EndingKind) -> Estimate:
-        """Return the share of matches that ended with this kind of failure by this player. Raises `UnknownName`."""
+        """Return the share of matches that ended with this kind of failure by this player.
+
+        Raises `UnknownName` for any other."""
         return estimate_rate(_look_up("failure", self.failures, kind), self.matches)
 
     def tokens_per_move(self) -> Estimate:

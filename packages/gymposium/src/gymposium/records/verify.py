@@ -118,7 +118,7 @@ def find_match_files(path: Path) -> list[Path]:
 
 
 def drop_duplicate_files(files: Iterable[Path]) -> list[Path]:
-    """Return the first path of each file."""
+    """Return the paths without duplicates, keeping the first path of each file."""
     named: dict[Path, Path] = {}
     for file in files:
         named.setdefault(Path(realpath(file)), file)

@@ -51,7 +51,7 @@ class Decision(Generic[T]):
     moves: dict[int, str] = field(default_factory=dict)
     """Each seat's move; {} if no move was made, because the match ended or broke off."""
     replies: dict[int, list[RecordedReply]] = field(default_factory=dict)
-    """Each seat's replies in order; all but the last were rejected. Seats without a reply are omitted."""
+    """Each seat's replies, in order. All replies except the last were rejected. Seats without a reply are omitted."""
     opening: bool = False
     """True if the moves were drawn in the match's opening, without asking players."""
     played: MatchResult | None = None
@@ -133,7 +133,7 @@ class _DecisionBuilder(Generic[T]):
         self._checked = 0
 
     def begin(self, match: Match) -> Decision[T]:
-        """Return the current decision, without replies and moves."""
+        """Return the current decision, still without replies and moves."""
         events = match.events
         self._check(events)
         self.at = len(events)
@@ -148,7 +148,7 @@ class _DecisionBuilder(Generic[T]):
         return step
 
     def break_off(self, step: Decision[T], match: Match) -> Decision[T]:
-        """Return the decision where the recorded match broke off, with its recorded moves."""
+        """Return the decision at which the recorded match broke off, with its recorded moves."""
         recorded = match.events[: len(self._record.events)]
         self._check(recorded)
         step.moves = dict(recorded[self.at : self.at + len(step.seats)])

@@ -1,4 +1,4 @@
-"""Delimiters of thoughts, turns and answers, as language models and their chat templates write them."""
+"""Patterns for delimiters of thoughts, turns and answers, as language models and their chat templates write them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ PAIRS = {
     # Solar and Inkling open thoughts with a tag
     "message": (r"(?!)", r"<\|content(?:_text)?\|>"),
 }
-"""Patterns that open and close a thought, by style (model family). These thoughts do not nest."""
+"""Patterns that open and close a thought, by style (model family). Such thoughts do not nest."""
 HEADINGS = {style: re.compile(PAIRS[style][1], re.IGNORECASE) for style in ("granite", "apriel")}
 """Patterns that close thoughts opened by a sentence.
 

@@ -274,7 +274,7 @@ def _inspect_surroundings(answer: str, mark: MoveMark) -> tuple[bool, bool]:
 
 
 def _put_objects_on_lines(text: str) -> str | None:
-    """Rewrite JSON objects as one line each. Returns None for other text, and if nothing changes."""
+    """Rewrite each JSON object in a text as one line. Returns None for other text, and if nothing changes."""
     lines, at = [], 0
     while text.startswith("{", at):
         try:

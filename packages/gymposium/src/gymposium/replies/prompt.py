@@ -21,7 +21,7 @@ class PromptParts(NamedTuple):
     """The parts of a prompt, in order. Joined, they form the prompt."""
 
     reason: str
-    """Why the seat's last reply was rejected; empty unless this is a retry."""
+    """Why the seat's last reply was rejected; empty if this is not a retry."""
     rules: str
     """The rules, the same in all of a seat's prompts."""
     position: str

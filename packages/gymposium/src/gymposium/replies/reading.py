@@ -55,12 +55,12 @@ Kind = Literal["move", "illegal", "unparsable", "cut off"]
 KINDS: tuple[Kind, ...] = ("move", "illegal", "unparsable", "cut off")
 
 Wanted = Literal["one legal move", "your text", "one call"]
-"""The kind of answer that a game expects: a listed move, free text, or a tool call."""
+"""The kind of reply that a game expects: a listed move, free text, or a tool call."""
 
 
 @dataclass(slots=True)
 class Reading:
-    """The reading of a reply."""
+    """The classification of a reply, with its move."""
 
     kind: Kind
     move: str | None = None
@@ -302,7 +302,7 @@ def get_reader(name: str) -> Reader:
 
 
 def get_lenient_reader(how: Reader) -> LenientReader:
-    """Return the lenient reader for a strict reader's form. Raises `BadOption` for a `ToolsReader`."""
+    """Return the lenient version of a strict reader. Raises `BadOption` for a `ToolsReader`."""
     for one in LENIENT.values():
         if how in (one, one.strict):
             return one

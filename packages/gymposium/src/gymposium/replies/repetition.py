@@ -6,7 +6,7 @@ from __future__ import annotations
 _TAIL = 1200
 """Number of final characters to examine."""
 _TIMES = 4
-"""Minimum number of repetitions in a row."""
+"""Minimum number of consecutive repetitions."""
 _SHORTEST = 60
 """Minimum total length of the repetitions, in characters."""
 

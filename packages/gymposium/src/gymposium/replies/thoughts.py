@@ -76,7 +76,7 @@ class _OpenThoughts:
     def parse(self, delimiter: re.Match[str]) -> tuple[str, str, bool] | None:
         """Return a delimiter's style and name, and whether it closes.
 
-        Returns None if it does not delimit thoughts, such as a fence around something else."""
+        Returns None if it does not delimit thoughts, for example if it is a fence around something else."""
         style = delimiter.lastgroup or ""
         if style == "turn":
             return ("clova", "", True) if self.has("clova") else None
@@ -363,7 +363,7 @@ def has_invented_turn(reply: str) -> bool:
 
 
 def _check_balance(text: str) -> tuple[bool, bool]:
-    """Return whether a text ends within a thought, and whether it closes a thought that began earlier."""
+    """Return whether a text ends within a thought, and whether it closes a thought that began before it."""
     open_thoughts, closes_earlier = _OpenThoughts(text), False
     for delimiter in THOUGHT.finditer(text):
         if (parsed := open_thoughts.parse(delimiter)) is None:

@@ -28,8 +28,8 @@ def efficiency(group: Sequence[Trajectory]) -> list[float]:
     """Rate accuracy in few decisions: accuracy × (1 - (d - 1) / (D - 1)).
 
     d is the number of decisions in the match, and D the game's maximum (`Game.max_decisions`). The value is 1 for a win
-    by the first decision, 0 for a win by the last possible one, and 0 for any loss. It does not depend on the rest of
-    the group, so it is comparable over a run."""
+    by the first decision, 0 for a win by the last possible decision, and 0 for any loss. It does not depend on the rest
+    of the group, so values can be compared over a run."""
     return [_rate_accuracy(trajectory) * _rate_brevity(trajectory) for trajectory in group]
 
 

@@ -32,7 +32,7 @@ class ReturnReward:
 
 
 class MatchScoreReward:
-    """The match score in [0, 1] minus penalties. A score means the same in every game."""
+    """The match score in [0, 1] minus penalties. Scores mean the same in every game."""
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
         return [subtract_penalties(t, score, {"score": score}) for t, score in ((t, compute_score(t)) for t in group)]

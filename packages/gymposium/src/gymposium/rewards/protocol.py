@@ -56,14 +56,14 @@ def split_reward(reward: Reward, trajectory: HasTurns) -> tuple[float, ...]:
 RewardFunction = Callable[[Sequence[Trajectory]], Sequence[Reward]]
 """A function that returns one reward per trajectory in a group, in order.
 
-Trajectories in a group share a baseline: the same game, seat, deal and opponents. A reward may compare them."""
+Trajectories in a group share game, seat, deal and opponents, and therefore a baseline. A reward may compare them."""
 
 
 class Rater(Protocol):
     """Optional protocol: a reward function that rates several groups at once, for example by asking a server."""
 
     def submit(self, group: Sequence[Trajectory], /) -> Future[Sequence[Reward]]:
-        """Start rating one group. The future raises the exceptions that the function would raise."""
+        """Start rating one group. The future raises the same exceptions as the function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class CheckedReward:
     def rate(self, groups: Sequence[Sequence[Trajectory]]) -> list[list[Reward] | UnratedGroup]:
         """Return each group's rewards, or the `UnratedGroup` that the function raised for it.
 
-        A `Rater` rates all groups at once. Raises `BadReward` like a call."""
+        A `Rater` rates all groups at once. Raises `BadReward` as `__call__` does."""
         submit = getattr(self.function, "submit", None)
         begun: list[Future[Sequence[Reward]]] = []
         try:

@@ -146,17 +146,17 @@ class PlanOrder:
         `count` is called with each finished match and its number, in order."""
         self._numbers, self._count = numbers, count
         self._held: dict[int, Record | None] = {}
-        """Records waiting for earlier matches; None for a match that broke off."""
+        """Records that wait for earlier matches. None stands for a match that broke off."""
         self._next = 0
         self.finished: set[str] = set()
         """Ids of the finished matches."""
 
     def write(self, played: MatchResult) -> None:
-        """Add a match that ended or broke off."""
+        """Add the record of a match that ended or broke off."""
         self.add(Record.from_match(played))
 
     def append(self, lines: Sequence[RecordLine]) -> None:
-        """Add matches played by an executor."""
+        """Add records of matches that an executor played."""
         for line in lines:
             self.add(Record.parse(line.text))
 
@@ -227,12 +227,12 @@ class RunMatches(OrderedWriter):
         self._order.add(record)
 
     def append(self, lines: Sequence[RecordLine]) -> None:
-        """Append matches played by an executor."""
+        """Append records of matches that an executor played."""
         super().append(lines)
         self._order.append(lines)
 
     def describe_progress(self, where: Path) -> str | None:
-        """Return a sentence with the number of matches recorded in `where`, or None."""
+        """Return a sentence that says how many matches are recorded in `where`, or None if there are none."""
         recorded = (
             f"{len(self.finished)} of {quantity(len(self._numbers), 'match is', 'matches are')} recorded in {where}."
         )

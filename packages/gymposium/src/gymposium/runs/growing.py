@@ -21,12 +21,12 @@ class GrowingLine:
     number: int
     """Line number, counted from 1."""
     start: int
-    """Byte offset of its first byte."""
+    """Byte offset of the line's first byte."""
     text: bytes
 
     @property
     def stop(self) -> int:
-        """Byte offset of the next line."""
+        """Byte offset of the line after it."""
         return self.start + len(self.text)
 
 

@@ -56,7 +56,7 @@ def _names_other_journal(journal: Path) -> bool:
 
 
 def _list_paths(directory: Path, names: tuple[str, ...]) -> Iterator[Path]:
-    """Yield the files and folders below these names, or in the whole directory. Links are not followed."""
+    """Yield the files and folders below these names, or those in the whole directory. Links are not followed."""
     yield from (directory / name for name in names)
     for top in [directory / name for name in names] or [directory]:
         if top == directory or not top.is_symlink():

@@ -13,7 +13,7 @@ from gymposium.errors import UnknownName
 _PAGE = Path(__file__).parent / "metrics.md"
 _ROW = re.compile(r"\| `([^`]+)` \| (.+) \| (.+?) \| ?(.*?) ?\|")
 _ANY = re.compile("GAME|OPPONENT|PART")
-"""Placeholders in names. A game's name may contain any character except a slash."""
+"""Pattern for each placeholder in names. A game's name may contain any character except a slash."""
 _WILDCARD = re.compile(r"[*?\[]")
 
 
@@ -31,7 +31,7 @@ class Metric:
 
     @property
     def pattern(self) -> str:
-        """A regular expression for the metric's full names, in syntax common to Python and JavaScript."""
+        """A regular expression for the metric's full names, valid in Python and JavaScript."""
         return "[^/]+".join(re.sub(r"[^\w/]", r"\\\g<0>", part) for part in _ANY.split(self.name))
 
 

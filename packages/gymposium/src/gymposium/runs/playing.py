@@ -88,7 +88,7 @@ class Comparison:
         )
 
     def count(self, number: int, record: Record) -> None:
-        """Add a finished match to the scores."""
+        """Count a finished match in the scores."""
         for seat, index in enumerate(assign_seats(number, self.game.seats, swap=self.settings.swap)):
             self.scores[index].add_record(record, self.game, seat)
 

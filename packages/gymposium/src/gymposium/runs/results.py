@@ -146,7 +146,7 @@ def _get_best_return(results: Mapping[str, Any], game: str, opponent: str) -> fl
 
 
 def player_name(config: Mapping[str, Any], what: str) -> str:
-    """Return the player's name for an evaluation key."""
+    """Return the player name shown for an evaluation key."""
     names = {BEFORE: "cold start" if config["cold_start"]["steps"] else "before", AFTER: "after training"}
     return names.get(what, what.removeprefix(ANCHOR))
 

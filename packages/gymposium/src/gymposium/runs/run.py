@@ -53,7 +53,7 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether the run has written its report, its last file."""
+        """Whether the run has written its report, which is its last file."""
         return (self.path / "report.html").is_file()
 
     @property

@@ -78,7 +78,7 @@ class SampledTrajectory(_SampledModel):
     values: list[float]
     targets: list[float]
     rows: list[SampledRow] | None = None
-    """The tokens; None if they were not kept."""
+    """Token rows; None if the tokens were not kept."""
 
     @model_validator(mode="after")
     def _check_turns(self) -> Self:
@@ -122,7 +122,7 @@ class SampledGroup(_SampledModel):
 
 
 def parse_group(line: bytes) -> SampledGroup:
-    """Parse a group from one line. Raises `BadRecord` with the problem."""
+    """Parse a group from one line. Raises `BadRecord` with the problem if the line is invalid."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -94,7 +94,7 @@ class SessionRow:
     version: int
     """Version of the policy that answers."""
     step: int
-    """Number of steps before that policy was published."""
+    """Number of training steps before the answering policy was published."""
     began: float
     seen: float
     """Time of the newest request, in Unix seconds."""
@@ -111,7 +111,7 @@ class TurnRow:
 
     number: int
     data: Mapping[str, Any]
-    """Messages, tools, the reply and the answer, as plain data."""
+    """Messages, tools, the model's reply and the response, as plain data."""
     prompt: tuple[int, ...]
     """Token ids of the prompt after the end of the parent turn's reply."""
     ids: tuple[int, ...]
@@ -236,7 +236,7 @@ class SessionsFile:
         return version
 
     def _check_tables(self) -> None:
-        """Raise `BadRecord` if the file has foreign tables, or a view or a trigger, which run as code."""
+        """Raise `BadRecord` if the file has foreign tables, or views or triggers, which would run as code."""
         ours = _get_expected_tables()
         if [tuple(row) for row in self._execute(_SCHEMA).fetchmany(len(ours) + 1)] != ours:
             raise BadRecord(f"{self.path} has tables that gymposium did not create")

@@ -152,7 +152,7 @@ class QuestionFile:
         return questions
 
     def draw(self, seed: int) -> Question:
-        """Return the question for a seed. Every question is equally likely."""
+        """Return the question that a seed draws. All questions are equally likely."""
         return self.questions[int(stream(seed, "question").random() * len(self.questions))]
 
     def rows(self) -> Sequence[Any]:

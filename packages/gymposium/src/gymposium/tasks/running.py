@@ -12,7 +12,7 @@ from gymposium.errors import GymposiumError, WorldFailure, describe
 from gymposium.util.background import BackgroundLoop
 
 AT_ONCE = 64
-"""Maximum number of worlds that run a step concurrently; others wait."""
+"""Maximum number of worlds that run a step concurrently. Further worlds wait."""
 SECONDS = 60.0
 """Time limit in seconds for a tool call or for opening a world. Time spent waiting for other worlds does not count."""
 

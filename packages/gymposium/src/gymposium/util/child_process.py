@@ -39,7 +39,7 @@ def python_command(*arguments: str, python: str | Path | None = None) -> list[st
 
 
 def python_environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return environment variables for a Python process: `variables` (by default the current ones) and the safe
+    """Return environment variables for a Python process: `variables` (by default the current ones) plus the safe
     path."""
     variables = os.environ if variables is None else variables
     return {**variables, SAFE_PATH: variables.get(SAFE_PATH) or OURS}

@@ -30,8 +30,8 @@ _NEW = os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BI
 def write_directory(target: Path) -> Iterator[Path]:
     """Yield a staging directory beside `target`, to be filled in the block.
 
-    After the block, its files are synced and it is renamed to `target`. If the block raises, it is removed. A killed
-    process leaves the hidden staging directory for `sweep`.
+    After the block, its files are synced and it is renamed to `target`. If the block raises, the staging directory is
+    removed. A killed process leaves it behind, hidden, for `sweep`.
 
     Raises `FileExistsError` or `OSError` if `target` is a nonempty directory."""
     target.parent.mkdir(parents=True, exist_ok=True)

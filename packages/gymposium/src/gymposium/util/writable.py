@@ -16,7 +16,7 @@ _PROBE = b"\n" * 4096
 def check_writable(option: str, path: Path) -> Path:
     """Return `path` if a file or folder can be created or written there. The check leaves nothing behind.
 
-    `option` is the path's option on the command line, for the error. Raises `BadOption` with the reason if the path is
+    `option` is the path's command-line option, named in the error. Raises `BadOption` with the reason if the path is
     not writable, or is a pipe or a socket."""
     try:
         existing = next(parent for parent in (path, *path.parents) if parent.exists())

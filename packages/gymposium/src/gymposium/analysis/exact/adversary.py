@@ -62,7 +62,7 @@ class Adversary(FileModel):
     moves: tuple[dict[str, str], dict[str, str]]
     """For each seat, the move per information state, keyed by the seat's view (`Match.view`)."""
     digest: str = ""
-    """`sha256:` plus the digest of the content without this key."""
+    """`sha256:` plus the digest of the content, excluding this key."""
 
     @classmethod
     def from_response(cls, response: BestResponse, target: Target, how: Literal["traversal", "replies"]) -> Adversary:

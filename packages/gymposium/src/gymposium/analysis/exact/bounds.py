@@ -41,7 +41,7 @@ class ExploitabilityInterval:
     low: float
     high: float
     unknown: int
-    """Number of the player's information states without a reply that the opponent can reach."""
+    """Number of the player's information states that the opponent can reach but that have no reply."""
 
 
 def estimate_exploitability(sampled: SampledPolicy, *, forfeits: bool) -> ExploitabilityInterval:

@@ -35,21 +35,23 @@ Known = tuple[Policy | None, Policy | None]
 
 @dataclass(frozen=True, slots=True)
 class _DecisionProcess:
-    """A match as one seat sees it, against chance and a known policy."""
+    """A match from one seat's perspective, against chance and a known policy."""
 
     start: float
     """The seat's expected return in the first information state."""
     before: dict[str, float]
-    """The table's value per information state."""
+    """Value of each information state if both seats play the table."""
     after: dict[tuple[str, int], float]
-    """Expected value after each move in a state."""
+    """Expected value after each move, by state and move index."""
 
 
 class LuckCorrector:
     """A corrector of match returns in one game, based on a table's values."""
 
     def __init__(self, table: Policy) -> None:
-        """`table` covers every information state of both seats, like `cfr-N`. Raises `TooLarge` like `build_graph`."""
+        """`table` covers every information state of both seats, like `cfr-N`.
+
+        Raises `TooLarge` if `build_graph` does."""
         self._table = table
         self._graph = build_graph(table.game)
         self._processes: dict[tuple[int, int], _DecisionProcess] = {}
@@ -95,7 +97,7 @@ class LuckCorrector:
         yield here, -1
 
     def _get_luck(self, i: int, move: int) -> float:
-        """Return the value of a chance event to the first seat."""
+        """Return how much a chance event changed the first seat's expected return."""
         position, values = self._graph.positions[i], self._values
         return values[position.children[move]] - values[i]
 

@@ -20,12 +20,12 @@ class CostlyDecision:
     view: str
     """The seat's view (`Match.view`)."""
     events: tuple[Event, ...]
-    """Events of one match that leads there."""
+    """Events of one match that leads to this state."""
     moves: tuple[str, ...]
     odds: tuple[float, ...]
-    """Probability of each of `moves`, as played."""
+    """Probability that the player plays each of `moves`."""
     forfeit: float
-    """Probability of a reply that is not a legal move."""
+    """Probability of an illegal reply, which forfeits."""
     better: str
     """The move with the highest mean return against the best response."""
     share: float
@@ -75,11 +75,11 @@ def _evaluate_decision(graph: Graph, policy: Policy, gain: _Gain, taken: float) 
 
 @dataclass(frozen=True, slots=True)
 class _Gain:
-    """A state where another move gains against an unchanged opponent."""
+    """A state where a different move gains against an unchanged opponent."""
 
     seat: int
     first: int
-    """Graph index of a position in the state."""
+    """Graph index of one position in the state."""
     move: int
     size: float
 

@@ -38,7 +38,7 @@ def compute_average_policy(game: Game, iterations: int) -> Mapping[State, Mappin
 
 
 def require_solvable(game: Game) -> OpenSpielGame:
-    """Return the game if its kind is supported, whatever its size. Raises `TooLarge` otherwise."""
+    """Return the game if its kind is supported. Its size is not checked. Raises `TooLarge` for other kinds."""
     if not isinstance(game, OpenSpielGame):
         raise TooLarge(f"{game.name}: equilibria are computed only for OpenSpiel games.")
     if not game.hides and game.engine.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL:

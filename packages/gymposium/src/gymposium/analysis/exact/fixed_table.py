@@ -24,7 +24,7 @@ class FixedTable:
 
     policy: Policy
     digest: str
-    """`sha256:` plus the digest of its moves and probabilities, rounded to six digits."""
+    """`sha256:` plus the digest of the moves and their probabilities, rounded to six digits."""
 
     @property
     def name(self) -> str:

@@ -14,12 +14,12 @@ from gymposium.players.distribution import MoveDistribution
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """The replies in an information state, weighted by the probability of reaching it."""
+    """The replies in one information state, weighted by the probability of reaching it."""
 
     first: int
-    """Graph index of a position in the state."""
+    """Graph index of one position in the state."""
     odds: tuple[float, ...]
-    """Probability of each legal move and, last, of no legal move."""
+    """Probability of each legal move, followed by that of an illegal reply."""
     returns: tuple[float, ...]
     """What matches through this state contribute to the mean return, for each reply in `odds`."""
 

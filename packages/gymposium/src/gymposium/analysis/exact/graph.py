@@ -26,14 +26,14 @@ OVER = -2
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """One position, and the positions that it leads to."""
+    """A position and its successors."""
 
     seat: int
     """Seat to move, or `CHANCE` or `OVER`."""
     view: str
     """View of the seat to move (`Match.view`)."""
     events: tuple[Event, ...]
-    """Events of one match that leads here, without the other seat's simultaneous move."""
+    """Events of one match that leads to this position. A pending simultaneous move is not included."""
     moves: tuple[str, ...]
     """Legal moves in the game's order, or chance outcomes."""
     odds: tuple[float, ...]
@@ -108,7 +108,7 @@ def _require_traversable(game: Game) -> OpenSpielGame:
 
 
 def _order_backwards(positions: Sequence[Position], seat: int) -> tuple[tuple[int, ...], ...]:
-    """Return one of the two orders in `Graph.orders`."""
+    """Return the position groups of `seat` in backward order, for `Graph.orders`."""
     views = [position.view for position in positions if position.seat == seat]
     if len(set(views)) == len(views):  # nothing is hidden
         return tuple((i,) for i in reversed(range(len(positions))))
@@ -131,7 +131,7 @@ def _order_backwards(positions: Sequence[Position], seat: int) -> tuple[tuple[in
 
 
 def check_engine(game: OpenSpielGame) -> None:
-    """Raise `TooLarge` if the engine cannot distinguish histories as seats do, or cannot list chance outcomes."""
+    """Raise `TooLarge` if the engine does not expose what seats know, or cannot list chance outcomes."""
     kind = game.engine.get_type()
     hides = game.hides or kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
     if hides and not kind.provides_information_state_string:
@@ -163,7 +163,7 @@ class _GraphBuilder:
         self.positions = [found[index] for index in range(self._count)]
 
     def _assign_index(self, new: _PendingPosition) -> int:
-        """Return this position's current or future index."""
+        """Return the index of this position, assigning a new one if the position is new."""
         seat = new.state.current_player()
         key = (seat, self.game.render_view(new.state, seat)) if self._merges and seat >= 0 else None
         if key in self._known:
@@ -204,7 +204,7 @@ class _GraphBuilder:
     def _advance(
         self, here: _PendingPosition, chosen: tuple[tuple[int, int, str], ...], seats: Sequence[int]
     ) -> _PendingPosition:
-        """Return the node after these moves by the first seats to move."""
+        """Return the position after these moves. With simultaneous moves, the last seats' moves may be missing."""
         if len(chosen) < len(seats):
             return _PendingPosition(here.state, here.events, chosen)
         events = (*here.events, *(Event(seat, move) for seat, _, move in chosen))

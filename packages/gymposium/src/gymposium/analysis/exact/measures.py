@@ -36,7 +36,7 @@ class PolicyFigures:
         return self.response.exploitability
 
     def as_dict(self) -> dict[str, object]:
-        """Return the figures as plain data. Best-response figures are keyed by its seat."""
+        """Return the figures as plain data. Best-response figures are keyed by the response's seat."""
         return {
             "against_random": self.against_random.as_dict(),
             "best_response": None if self.response is None else self.response.value.as_dict(),

@@ -24,7 +24,9 @@ class Minimax:
         self._values: dict[tuple[str, int], float] = {}
 
     def value(self, match: Match) -> float:
-        """Return a position's value for the seat. Raises `TooLarge` if too many positions can follow."""
+        """Return a position's value for the seat.
+
+        Raises `TooLarge` if the position has too many successors to search."""
         seats = match.to_move()
         if not seats:
             return match.returns()[self._seat]
@@ -51,7 +53,7 @@ class Minimax:
 
 
 def list_children(match: Match) -> Iterator[tuple[str, Match]]:
-    """Yield each legal move, with a fork of the match after it."""
+    """Yield each legal move with a fork of the match after that move."""
     (seat,) = match.to_move()
     for move in match.legal_moves(seat) or ():
         child = match.fork(_NEVER)

@@ -1,6 +1,6 @@
 """The best possible results against a uniformly random opponent.
 
-They need a traversal: two seats that alternate, perfect information and no chance.
+Computing them needs a traversal, so a game must have two alternating seats, perfect information and no chance.
 """
 
 from __future__ import annotations

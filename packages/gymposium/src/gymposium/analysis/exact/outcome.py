@@ -47,7 +47,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A player's outcomes in each of two seats."""
+    """A player's outcome in each of the two seats."""
 
     seats: tuple[Outcome, Outcome]
 

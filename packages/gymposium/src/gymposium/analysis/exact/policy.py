@@ -25,7 +25,7 @@ class NoLegalMove(GymposiumError):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A player's move probabilities in the tabulated seats.
+    """A player's move probabilities, tabulated for one or both seats.
 
     Illegal replies forfeit the match, as with `on_illegal="forfeit"`."""
 
@@ -37,7 +37,7 @@ class Policy:
 
     @property
     def legal_mass(self) -> float:
-        """Minimum probability of a legal reply, over all states."""
+        """Lowest probability of a legal reply over all states."""
         return min((distribution.legal_mass for distribution in self.table.values()), default=1.0)
 
     @property
@@ -58,8 +58,8 @@ class Policy:
     def restrict(self) -> Policy:
         """Return the policy restricted to legal moves, without forfeits.
 
-        Raises `NoLegalMove` if some state has no legal move with a probability above 0, as with a greedy player's
-        illegal reply."""
+        Raises `NoLegalMove` if a state has no legal move with a probability above 0, for example after a greedy
+        player's illegal reply."""
         for (seat, view), distribution in self.table.items():
             if not any(distribution.probabilities):
                 raise NoLegalMove(
@@ -167,9 +167,9 @@ def _find_next_decisions(graph: Graph, seat: int, ahead: list[int], visited: set
 
 
 def make_ask(graph: Graph, position: Position, key: str, seed: int, *numbers: int) -> Ask:
-    """Return the driver's first ask for the seat to move in this position.
+    """Return the ask that the driver would first make in this position.
 
-    Each position and each of `numbers` has its own seed, so their samples are independent."""
+    Each position and each of `numbers` has a different seed, so samples are independent."""
     own_seed = stream(seed, position.seat, position.view, *numbers).getrandbits(48)
     context = MatchContext(graph.game.load(position.events), key, own_seed)
     context.asked[position.seat] = sum(event.seat == position.seat for event in position.events)

@@ -1,4 +1,4 @@
-"""The report file of `gymposium exploit` about a player."""
+"""The report file that `gymposium exploit` writes about a player."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Exploitability(FileModel):
 
     low: float
     high: float | None
-    """`low` if it is exact; None if `low` is a lower bound."""
+    """Equal to `low` if the value is exact; None if `low` is only a lower bound."""
     unknown: int = 0
-    """Number of information states without a reply that the opponent can reach."""
+    """Number of information states that the opponent can reach but that have no reply."""
 
     @classmethod
     def from_exact(cls, value: float | None) -> Exploitability | None:
-        """Build a computed exploitability; None for None."""
+        """Build an exact exploitability from a number. Returns None for None."""
         return None if value is None else cls(low=value, high=value)
 
     @classmethod
@@ -44,9 +44,9 @@ class ReportedDecision(FileModel):
     position: str
     """The prompt in this position."""
     moves: dict[str, float]
-    """Probability of each legal move, as played."""
+    """Probability that the player plays each legal move."""
     no_legal_move: float
-    """Probability of a reply that is not a legal move."""
+    """Probability of an illegal reply."""
     better: str
     share: float
     cost: float
@@ -85,9 +85,9 @@ class ExploitReport(FileModel):
     how: Literal["traversal", "replies", "search"]
     """As in `Adversary`."""
     as_it_plays: Exploitability | None
-    """With forfeits for illegal replies; None if nothing is known."""
+    """Exploitability with forfeits for illegal replies; None if nothing is known."""
     legal_moves_alone: Exploitability | None
-    """Restricted to legal moves.
+    """Exploitability of the player restricted to legal moves.
 
     None if some state has none with a probability above 0, and for a searched response."""
     returns: tuple[float, float]

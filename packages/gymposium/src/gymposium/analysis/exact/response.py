@@ -22,7 +22,7 @@ class BestResponse:
     policy: Policy
     """The best response itself."""
     value: Value
-    """The best response's result by its seat."""
+    """The best response's result in each seat."""
 
     @property
     def exploitability(self) -> float:
@@ -83,9 +83,9 @@ class SeatResponse:
     """One seat's best response."""
 
     table: Mapping[State, MoveDistribution]
-    """Its move in each of the seat's information states."""
+    """The response's move in each of the seat's information states."""
     worth: Mapping[State, tuple[float, ...]]
-    """Mean return after each legal move in a state, if the best response continues."""
+    """Mean return after each legal move in a state, if the best response is played afterwards."""
     unlikely: frozenset[State]
     """States that the other seat's policy never reaches."""
     mean_return: float

@@ -23,7 +23,7 @@ from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.replies.reading import read, read_action
 
 REPLIES = 20_000
-"""Default number of replies to ask for."""
+"""Default number of sampled replies."""
 FOLDS = 4
 """Number of folds of each state's replies.
 
@@ -49,9 +49,9 @@ class SampledPolicy:
     moves: Mapping[State, tuple[str, ...]]
     """Legal moves per state."""
     replies: Mapping[State, list[int]]
-    """Replies per state in order: the index of a legal move, or the number of moves for any other reply.
+    """Replies per state, in order. States without a reply are missing.
 
-    States where the player was not asked are missing."""
+    A reply is the index of a legal move, or the number of legal moves for any other reply."""
 
     @property
     def asked(self) -> int:
@@ -138,7 +138,7 @@ def _ask_player(player: Player, asks: Sequence[Ask]) -> list[int]:
 
 
 def read_move(player: Player, ask: Ask, reply: Reply) -> str | None:
-    """Return a reply's legal move in a game with listed moves, as the driver reads it, or None for any other reply."""
+    """Return the legal move that the driver would read in a reply, or None. The game must list its moves."""
     legal = ask.legal_moves or []
     if reply.finish_reason == "context":
         return None

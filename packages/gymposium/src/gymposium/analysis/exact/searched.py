@@ -28,7 +28,7 @@ from gymposium.util.streams import stream
 SIMULATIONS = 400_000
 """Default number of simulated matches per seat of the response."""
 AT_ONCE = 256
-"""Number of concurrent simulations, so that the player is asked in batches."""
+"""Number of concurrent simulations. It is more than one so the player can be asked in batches."""
 MOST_KEPT = 100_000
 """Maximum number of player states with cached move probabilities. For other states, the player is queried again."""
 EXPLORATION = 10.0
@@ -48,9 +48,9 @@ class _Node:
     totals: list[float] = field(init=False)
     """Total return per move, over matches that tried it."""
     ends: list[float] = field(init=False)
-    """The part of `totals` from matches where no known state followed."""
+    """The part of `totals` that comes from matches without a known next state."""
     after: list[dict[str, int]] = field(init=False)
-    """For each move, counts of the next information states."""
+    """For each move, how often each information state came next."""
     value: float = math.nan
     best: int = 0
 
@@ -86,7 +86,7 @@ def search_response(
 
 
 class _Search:
-    """The information states visited so far."""
+    """A running search, with the information states visited so far."""
 
     def __init__(self, game: Game, player: Player, seat: int, seed: int) -> None:
         self._game, self._player, self._seat, self._seed = game, player, seat, seed
@@ -187,7 +187,7 @@ class _Search:
             node.ends[move] += gained
 
     def response(self) -> dict[str, str]:
-        """Return the best move in each state, by its observed transitions."""
+        """Return the best move in each state, judging by the observed transitions."""
         for view in self._nodes:
             self._solve(view)
         return {view: node.moves[node.best] for view, node in self._nodes.items()}

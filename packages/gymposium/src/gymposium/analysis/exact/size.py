@@ -6,8 +6,9 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 
 MOST_POSITIONS = 400_000
-"""Maximum number of positions in a traversed game. A larger game would take minutes and gigabytes. Liar's dice with one
-die each has 294,883."""
+"""Maximum number of positions in a traversed game.
+
+A larger game would take minutes and gigabytes. For comparison, liar's dice with one die per player has 294,883."""
 
 MOST_UNASKED = 20_000
 """Maximum number of positions in a traversal that the user did not request, as for a board or a training run.
@@ -30,7 +31,9 @@ class TraversalGuard:
         self._line: set[tuple[str, int]] = set()
 
     def enter(self, position: tuple[str, int], remembered: int) -> None:
-        """Descend into a position, with `remembered` positions solved. Raises `TooLarge` beyond a limit."""
+        """Descend into a position.
+
+        `remembered` is the number of positions solved so far. Raises `TooLarge` beyond a limit."""
         if position in self._line:
             raise TooLarge(f"{self._game.name}: positions repeat within a match.")
         if len(self._line) >= DEEPEST:

@@ -29,11 +29,11 @@ class ReviewFile(FileModel):
     table: str
     """Digest of the `cfr-N` table; empty for other judges."""
     exact: bool
-    """False if the judge estimates."""
+    """True if the values are exact, False if the judge only estimates."""
     returns: tuple[float, float]
     """The game's minimum and maximum return."""
     open: bool
-    """True for perfect information, where a position has one value for both seats."""
+    """True for a perfect-information game, where one value per position describes both seats."""
     matches: dict[str, MatchReview]
     """Reviews by match id."""
 

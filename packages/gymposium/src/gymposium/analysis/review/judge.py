@@ -1,4 +1,4 @@
-"""Judges: a position's value to a seat, before and after its move."""
+"""Judges, which value a position for a seat before and after its move."""
 
 from __future__ import annotations
 
@@ -69,20 +69,20 @@ class Judge(Protocol):
     digest: str
     """Digest of the `cfr-N` table; empty for other judges."""
     exact: bool
-    """False if values are estimates."""
+    """True if values are exact, False if they are estimates."""
 
     def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[DecisionValue | None]:
-        """Return the value of each decision in a match, in order; None if the judge cannot tell.
+        """Return the value of each decision in a match, in order. A value is None if the judge cannot compute it.
 
-        `seed` fixes the random draws."""
+        `seed` determines random draws."""
         ...
 
 
 def choose_judge(game: Game, name: str | None = None) -> Judge:
     """Return a game's judge: `exact`, `cfr-N`, `search-N`, or by default the first of these that can judge it.
 
-    Raises `UnjudgeableGame` with the reason if the game cannot be judged, or not by this judge. Raises `BadOption` for
-    an unknown judge."""
+    Raises `UnjudgeableGame` with the reason if the game cannot be judged, at all or by the named judge. Raises
+    `BadOption` for an unknown judge."""
     return _choose_judge(game, name)
 
 
@@ -126,7 +126,7 @@ class ExactJudge:
 
 
 def _solve(values: Minimax, choice: JudgedDecision) -> DecisionValue:
-    """Return a decision's minimax value. Raises `TooLarge` if too many positions can follow."""
+    """Return a decision's minimax value. Raises `TooLarge` if the position has too many successors."""
     sign = 1.0 if choice.seat == 0 else -1.0
     worth = {move: sign * values.value(child) for move, child in list_children(choice.match)}
     best = max(worth.values())

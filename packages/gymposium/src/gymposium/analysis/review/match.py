@@ -27,14 +27,14 @@ class ReviewedDecision(NamedTuple):
     """A judged decision. Its values are returns of the seat that made it."""
 
     step: int
-    """The decision's index in the match, from 0, as in `gymposium view`."""
+    """The decision's index in the match, counted from 0, as shown in `gymposium view`."""
     seat: int
     failed: bool
-    """True if the seat's reply was not a legal move: the match ended, or a move was drawn for it."""
+    """True if the seat gave no legal reply. Then the match ended, or a move was drawn."""
     before: float
     """Value of the position with the best move."""
     after: float
-    """Value with the move made or drawn; the seat's return if the match ended there."""
+    """Value after the move that was made or drawn; the seat's return if the match ended here."""
     best: str | None
     """A better move, if the actual move lost something and the judge names one."""
     unlikely: bool

@@ -1,4 +1,4 @@
-"""Blackjack as text: one player against the dealer, with one deck and no bets."""
+"""Blackjack as a text game: one player against the dealer, with one deck and no bets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _END = {1: "You win", 0: "It is a tie", -1: "You lose"}
 
 
 class Blackjack:
-    """Text of `blackjack`."""
+    """Wording for `blackjack`."""
 
     move_pattern = re.compile(r"hit|stand")
     names = _MOVES

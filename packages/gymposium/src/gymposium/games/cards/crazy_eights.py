@@ -1,4 +1,4 @@
-"""Crazy eights as text: one hand. The rules state the engine's unusual penalties for leftover cards."""
+"""Crazy eights as a text game: a single hand. The rules state the engine's unusual penalties for leftover cards."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ MAX_PENALTY = sum(map(_score_card, range(len(CARDS)))) - _score_card(0)
 
 
 class CrazyEights:
-    """Text of `crazy_eights` with one deck."""
+    """Wording for `crazy_eights` with one deck."""
 
     move_pattern = re.compile(rf"draw|pass|{'|'.join(SUITS)}|[2-9TJQKA][cdhs]")
     names = _NAMES

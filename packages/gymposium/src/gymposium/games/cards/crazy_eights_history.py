@@ -62,9 +62,9 @@ class CrazyEightsHistory:
         self.stock, self.reshuffles = len(CARDS) - rules.hands - 1, 0
         """Number of cards in the stock, and number of reshuffles."""
         self.due = self.drawn = 0
-        """Number of cards to draw for twos, and number drawn this turn."""
+        """Number of cards to draw because of twos, and number of cards drawn this turn."""
         self.is_drawing = self.is_naming = False
-        """Whether a card is about to be drawn; whether a suit must be named."""
+        """Whether a card is about to be drawn, and whether a suit must be named."""
         up = " ".join([CARDS[card] for card in history[1 + rules.hands : first + 1]])
         self.log = f"P{self.seat} turns up {up}"
         """All public events: `P0 turns up 7c, P1 +2 8c hearts, P0 7h, P1 +5 pass`."""

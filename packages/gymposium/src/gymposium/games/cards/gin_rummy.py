@@ -1,4 +1,4 @@
-"""Gin rummy as text: one hand, with the engine's scoring.
+"""Gin rummy as a text game: one hand, with the engine's scoring.
 
 The engine's observation shows only the current public facts. A seat also knows who took which card from the pile, and
 the order of discards. So the view here adds the hand's public history.
@@ -30,7 +30,7 @@ _TRIES = 1000
 
 
 class GinRummy:
-    """Text of `gin_rummy`."""
+    """Wording for `gin_rummy`."""
 
     move_pattern = re.compile(
         r"pass|knock|draw (upcard|stock)|(discard|lay off) {0}|meld {0}( {0}){{2,4}}".format("[A2-9TJQK][scdh]")
@@ -195,7 +195,7 @@ def find_legal_actions(state: pyspiel.State, seat: int) -> list[int]:
 def find_layoffs(state: pyspiel.State, seat: int) -> list[int]:
     """Return the cards in a hand that extend the knocker's melds.
 
-    A laid-off card belongs to every meld that it extended at that time."""
+    A laid-off card belongs to every meld that it extended when it was laid off."""
     melds = [list(_MELD_CARDS[meld]) for meld in state.layed_melds()[1 - seat]]
     for card in state.layoffs():
         for meld in melds:

@@ -1,4 +1,4 @@
-"""Goofspiel as text. Unless `imp_info` is off, bids are hidden and players learn only who won each round."""
+"""Goofspiel as a text game. Unless `imp_info` is off, bids are hidden and players learn only who won each round."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _ORDER = {
     "descending": "The prizes come up in descending order.",
 }
 RESULTS = ({"0": "won", "1": "lost", "-3": "tied"}, {"0": "lost", "1": "won", "-3": "tied"})
-"""Text for a round's winner, by seat. -3 is the engine's invalid player."""
+"""Text for a round's winner, by seat. Seat -3 is the engine's invalid player."""
 
 
 class Goofspiel:
-    """Text of `goofspiel` with two players and hidden bids."""
+    """Wording for `goofspiel` with two players and hidden bids."""
 
     move_pattern = re.compile(r"bid [1-9]\d?")
     reveal_rule = "You are told who won a round, never your opponent's card."
@@ -109,7 +109,7 @@ class Goofspiel:
 
 
 class OpenGoofspiel(Goofspiel):
-    """Text of `goofspiel` with public bids, so both hands are known."""
+    """Wording for `goofspiel` with public bids, so both hands are known."""
 
     reveal_rule = "Both are shown."
     compact_rule = "bids shown, moves bid N\npoints and hands are yours and theirs; left are the prizes to come"

@@ -1,4 +1,4 @@
-"""Hanabi as text: players see all cards but their own. They know their own cards only through hints."""
+"""Hanabi as a text game: players see all cards but their own. They know their own cards only through hints."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _VIEW = re.compile(
 
 
 class Hanabi:
-    """Text of `hanabi`."""
+    """Wording for `hanabi`."""
 
     names = None  # the engine numbers a hint's receiver relative to its giver
 

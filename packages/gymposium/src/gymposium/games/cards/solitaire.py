@@ -1,4 +1,4 @@
-"""Klondike solitaire as text, as the engine plays it.
+"""Klondike solitaire as a text game, as the engine plays it.
 
 Instead of a stock, it has an open waste in which every third card is available.
 
@@ -33,7 +33,7 @@ _WASTE_STEP = 3
 
 
 class Solitaire:
-    """Text of `solitaire`."""
+    """Wording for `solitaire`."""
 
     move_pattern = re.compile(
         r"end|[A2-9TJQK][shcd] to foundation|K[shcd] to empty pile|[A2-9TJQ][shcd] to [2-9TJQK][shcd]"
@@ -138,7 +138,7 @@ def _name_move(text: str) -> str:
 
 
 class SolitaireGame(OpenSpielGame):
-    """Klondike with perfect information and a step count in its view."""
+    """Klondike as a perfect-information game, with a step count in its view."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Solitaire) -> None:
         super().__init__(spec, params, engine, words)

@@ -1,4 +1,6 @@
-"""Havannah as text (Christian Freeling, 1979). The board is a hexagon of hexagons. Cells keep the engine's names."""
+"""Havannah as a text game (Christian Freeling, 1979).
+
+The board is a hexagon of hexagons. Cells keep the engine's names."""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ _MARKS = "xo"
 
 
 class Havannah:
-    """Text of `havannah` on a board of any size, with or without the swap rule."""
+    """Wording for `havannah` on a board of any size, with or without the swap rule."""
 
     def __init__(self, engine: pyspiel.Game, board_size: int, swap: bool) -> None:
         self.board_size, self.swap = board_size, swap

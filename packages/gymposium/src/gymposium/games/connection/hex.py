@@ -1,4 +1,6 @@
-"""Hex as text. The board is a rhombus of hexagons. Each row is drawn half a cell to the right of the one above."""
+"""Hex as a text game.
+
+The board is a rhombus of hexagons. Each row is drawn half a cell to the right of the one above."""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ _MARKS = "xo"
 
 
 class Hex:
-    """Text of `hex` on a board of any size, without the swap rule."""
+    """Wording for `hex` on a board of any size, without the swap rule."""
 
     def __init__(self, engine: pyspiel.Game, board_size: int) -> None:
         self.board_size = board_size

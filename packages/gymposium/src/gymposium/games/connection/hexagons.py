@@ -37,7 +37,7 @@ class Hexagons:
             f"{len(self.rows)} at the bottom. Each row is drawn between the names of its first and its last cell; in "
             f"between, the letters follow each other as in the alphabet. An empty cell is shown as a dot."
         )
-        """The paragraph of the rules that explains cell names."""
+        """The rules paragraph that explains cell names."""
         self._stones = [slice(start, start + 2 * length, 2) for start, length in zip(starts, lengths)]
         width = max(len(row[0]) for row in self.rows)
         self._heads = [f"{' ' * (start - min(starts))}{row[0]:>{width}} " for start, row in zip(starts, self.rows)]

@@ -1,4 +1,4 @@
-"""Lines of Action as text (Claude Soucie, 1969). Squares are named as on a chess board. x moves first."""
+"""Lines of Action as a text game (Claude Soucie, 1969). Squares are named as on a chess board. x moves first."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _STARTS = ("the top and the bottom row", "the leftmost and the rightmost column"
 BOARD_LENGTH = 90
 """Length in characters of the board in the engine's view: eight rows and a line of column names."""
 SQUARE_INDICES = [10 * (7 - row) + 1 + column for row in range(8) for column in range(8)]
-"""Index in the view of each square, from a1 to h1 up to h8."""
+"""Index of each square in the view. Squares are ordered from a1 to h1, then up to h8."""
 
 
 _DRAWN = {"x": disc("one"), "o": disc("two")}
 
 
 class LinesOfAction:
-    """Text of `lines_of_action`."""
+    """Wording for `lines_of_action`."""
 
     move_pattern = re.compile("[a-h][1-8]" * 2)
     names = None

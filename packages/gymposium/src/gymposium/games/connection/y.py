@@ -1,4 +1,4 @@
-"""Y as text. The board is a triangle of hexagons. Cells keep the engine's names."""
+"""Y as a text game. The board is a triangle of hexagons. Cells keep the engine's names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARKS = "xo"
 
 
 class Y:
-    """Text of `y` on a board of any size."""
+    """Wording for `y` on a board of any size."""
 
     def __init__(self, engine: pyspiel.Game, board_size: int) -> None:
         self.board_size = board_size

@@ -1,4 +1,4 @@
-"""Backgammon as text. As usual, each player numbers the points from their own side, 24 down to 1."""
+"""Backgammon as a text game. As usual, each player numbers the points from their own side, 24 down to 1."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ has a second decision."""
 def count_turns(state: pyspiel.State) -> int:
     """Return the number of rolls so far.
 
-    The engine counts turns against its limit but does not expose the count. Its history uses the same numbers for rolls
-    and moves."""
+    The engine counts turns for its limit but does not expose the count. In its history, rolls and moves have the same
+    numbers."""
     history = array("i", state.history()).tobytes().decode("utf-32-le")
     seconds = len("".join(_SECOND.findall(history)))
     return (len(history) - seconds + 1) // 2
@@ -74,7 +74,7 @@ _SCORING = {
 
 
 class Backgammon:
-    """Text of `backgammon`, without the doubling cube."""
+    """Wording for `backgammon`, without the doubling cube."""
 
     move_pattern = re.compile(f"pass|{_STEP}(?: {_STEP}(?:{_LOW})?)?")
     names = None

@@ -1,4 +1,4 @@
-"""Liar's dice as text: two players and one challenge. The engine's highest face is wild."""
+"""Liar's dice as a text game: two players and one challenge. The engine's highest face is wild."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RAISE = {
 
 
 class LiarsDice:
-    """Text of `liars_dice`. The engine numbers actions from the lowest bid up. The last one is `liar`."""
+    """Wording for `liars_dice`. The engine numbers actions from the lowest bid up. The last one is `liar`."""
 
     move_pattern = re.compile(r"[1-9]\d?x[1-9]|liar")
 

@@ -1,4 +1,4 @@
-"""Pig as text (Scarne, 1945)."""
+"""Pig as a text game (Scarne, 1945)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _MOVES = ("roll", "stop")
 def count_decisions(state: pyspiel.State) -> int:
     """Return the number of rolls and stops so far.
 
-    The engine counts them against its horizon but does not expose the count. Its history uses the same numbers for the
-    die (its face minus one), roll (0) and stop (1)."""
+    The engine counts them for its horizon but does not expose the count. In its history, the die (its face minus one),
+    roll (0) and stop (1) share numbers."""
     history = bytes(state.history())
     # A decision follows each die and each stop, so a run of zeros begins with a roll, followed by its die. Each pair of
     # zeros is a roll of 1. A final zero without a die is a roll that the horizon cut off.
@@ -31,7 +31,7 @@ def count_decisions(state: pyspiel.State) -> int:
 
 
 class Pig:
-    """Text of `pig` with two players."""
+    """Wording for `pig` with two players."""
 
     move_pattern = re.compile("|".join(_MOVES))
     names = _MOVES

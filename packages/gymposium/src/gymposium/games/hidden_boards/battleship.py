@@ -1,4 +1,6 @@
-"""Battleship as text. Squares are named as in the board game: rows by letters from the top, columns by numbers."""
+"""Battleship as a text game.
+
+Squares are named as in the board game: rows by letters from the top, columns by numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ _DRAWN = {
 
 
 class Battleship:
-    """Text of `battleship`."""
+    """Wording for `battleship`."""
 
     def __init__(
         self,
@@ -64,7 +66,7 @@ class Battleship:
         self.move_pattern = re.compile(f"[{rows}](?:{columns})(?: across| down)?")
         self._header = f"  {' '.join(map(str, range(1, board_width + 1)))}"
         self._parts: dict[str, tuple[str, Any]] = {}
-        """Text for each part of the engine's view."""
+        """Meaning of each part of the engine's view, by its text."""
         for square in range(len(self.squares)):
             place = "_".join(map(str, divmod(square, board_width)))
             self._parts[f"h_{place}"], self._parts[f"v_{place}"] = ("ship", (False, square)), ("ship", (True, square))
@@ -200,7 +202,7 @@ class Battleship:
         return _View(values["ship"], values["shot"], values["theirs"])
 
     def _draw_boards(self, view: _View) -> tuple[str, str]:
-        """Return the seat's board and its shots, square by square."""
+        """Return the seat's board and its shots, as a text with one character per square."""
         own, shots = ["."] * len(self.squares), ["."] * len(self.squares)
         for size, (down, square) in zip(self.sizes, view.ships, strict=False):
             step = self.width if down else 1

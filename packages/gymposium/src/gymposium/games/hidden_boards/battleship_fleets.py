@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from functools import cache
 
 Shot = tuple[int, str]
-"""A square and its result. Squares are counted by rows from the top left. Results are `W` for water, `H` for a hit, and
-`S` for a hit that sinks the ship."""
+"""A square and its result.
+
+Squares are numbered row by row from the top left. Results are `W` for water, `H` for a hit, and `S` for a hit that
+sinks a ship."""
 Placement = tuple[bool, int]
 """A ship's position: whether it is vertical, and its first square."""
 

@@ -1,4 +1,4 @@
-"""Dark hex as text. In this hex variant, players find the opponent's stones only by trying cells."""
+"""Dark hex as a text game. In this hex variant, players find the opponent's stones only by trying cells."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _TOLD = {
 
 
 class DarkHex:
-    """Text of `dark_hex` on a board of any size, without the swap rule."""
+    """Wording for `dark_hex` on a board of any size, without the swap rule."""
 
     def __init__(self, engine: pyspiel.Game, num_rows: int, num_cols: int, obstype: str, gameversion: str) -> None:
         self.num_rows, self.num_cols = num_rows, num_cols

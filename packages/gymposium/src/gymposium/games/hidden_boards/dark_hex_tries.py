@@ -24,7 +24,7 @@ def draw_tries(
     stones_found: list[tuple[int, int]] = []
     """Each cell where the seat found a stone, with the number of the other player's turns at that time."""
     before = [0] if seat == 1 else []
-    """Number of own stones before each of the other player's turns."""
+    """Number of the seat's stones before each of the other player's turns."""
     for cell, free in tries:
         if free:
             stones.append(cell)

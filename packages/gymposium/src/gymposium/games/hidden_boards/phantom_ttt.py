@@ -1,4 +1,4 @@
-"""Phantom tic-tac-toe as text: players find the opponent's marks only by trying squares."""
+"""Phantom tic-tac-toe as a text game: players find the opponent's marks only by trying squares."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DRAWN = {"x": cross(), "o": ring()}
 
 
 class PhantomTicTacToe:
-    """Text of `phantom_ttt`."""
+    """Wording for `phantom_ttt`."""
 
     move_pattern = re.compile(r"[a-c][1-3]")
     names = _SQUARES

@@ -1,4 +1,4 @@
-"""Connect Four as text. Columns are numbered from 1, starting at the left."""
+"""Connect Four as a text game. Columns are numbered from 1, starting at the left."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DRAWN = {"x": disc("one"), "o": disc("two")}
 
 
 class ConnectFour:
-    """Text of `connect_four` on a board of any size."""
+    """Wording for `connect_four` on a board of any size."""
 
     move_pattern = re.compile(r"[1-9]\d?")
 

@@ -1,4 +1,4 @@
-"""Gomoku as text. Points are named as in renju: columns a, b, c … from the left, and row 1 at the bottom."""
+"""Gomoku as a text game. Points are named as in renju: columns a, b, c … from the left, and row 1 at the bottom."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DRAWN = {"b": disc("black"), "w": disc("white")}
 
 
 class Gomoku:
-    """Text of `gomoku` on a flat board, in all variants."""
+    """Wording for `gomoku` on a flat board, in all variants."""
 
     def __init__(self, engine: pyspiel.Game, size: int, connect: int, anti: bool, wrap: bool) -> None:
         # the engine accepts longer lines, but every match would be a draw, or on a torus stones would count twice

@@ -1,4 +1,4 @@
-"""Nine men's morris as text. Points are named by columns a … g and rows 1 … 7, with a1 at the bottom left.
+"""Nine men's morris as a text game. Points are named by columns a … g and rows 1 … 7, with a1 at the bottom left.
 
 The engine uses one action for placing or removing a man on a point, and the point names it.
 """
@@ -38,7 +38,7 @@ class MorrisView(NamedTuple):
     men: tuple[int, int]
     """Total number of men that each player has, placed or not."""
     removing: bool
-    """True if a mill was closed, so the player must remove a man."""
+    """True if the player has closed a mill and must remove a man."""
 
 
 def parse_view(view: str) -> MorrisView:
@@ -60,7 +60,7 @@ _BOARD_LINES = (
 
 
 class NineMensMorris:
-    """Text of `nine_mens_morris`."""
+    """Wording for `nine_mens_morris`."""
 
     def __init__(self, engine: pyspiel.Game) -> None:
         picture = parse_view(str(engine.new_initial_state())).lines

@@ -1,4 +1,4 @@
-"""Tic-tac-toe as text. Squares are named as on a chess board: a3 is top left, b2 the center."""
+"""Tic-tac-toe as a text game. Squares are named as on a chess board: a3 is top left, b2 the center."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DRAWN = {"x": cross(), "o": ring()}
 
 
 class TicTacToe:
-    """Text of `tic_tac_toe`."""
+    """Wording for `tic_tac_toe`."""
 
     move_pattern = re.compile(r"[a-c][1-3]")
     names = tuple([f"{column}{row}" for row in "321" for column in "abc"])  # the engine counts from the top left

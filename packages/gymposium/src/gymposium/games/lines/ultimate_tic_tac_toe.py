@@ -1,4 +1,4 @@
-"""Ultimate tic-tac-toe as text.
+"""Ultimate tic-tac-toe as a text game.
 
 Boards, and squares within a board, are numbered 1 to 9 row by row from the top left. A move on square N sends the
 opponent to board N.
@@ -44,7 +44,7 @@ _FULL = """\
 {2}
 """
 _BOARDS = (0, 1, 2, 9, 10, 11, 18, 19, 20)
-"""Index of each board's first row in the engine's rows of three squares."""
+"""Index of each board's first row among the engine's rows of three squares."""
 _BOARD_END = 109
 """End index of the board in the engine's view."""
 _CACHE_SIZE = 20_000
@@ -57,7 +57,7 @@ _NAMES = {f"Choose local board {board}": f"board {board + 1}" for board in range
     for square in range(9)
     for mark in _MARKS
 }
-"""Name of each action by the engine's name, which includes step and board (ultimate_tic_tac_toe.cc)."""
+"""Our name for each action, by the engine's name, which includes the step and the board (ultimate_tic_tac_toe.cc)."""
 
 
 _DRAWN = {"x": cross(), "o": ring()}
@@ -66,7 +66,7 @@ _PLACES = [[f"{y // 3 * 3 + x // 3 + 1}/{y % 3 * 3 + x % 3 + 1}" for x in range(
 
 
 class UltimateTicTacToe:
-    """Text of `ultimate_tic_tac_toe`."""
+    """Wording for `ultimate_tic_tac_toe`."""
 
     move_pattern = re.compile(r"board [1-9]|[1-9]/[1-9]")
     names = None
@@ -135,7 +135,7 @@ def find_winner(board: str) -> str:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _describe_winners(winners: str, style: Style) -> str:
-    """Describe the results of the nine boards."""
+    """Describe who has won each of the nine boards."""
     x, o, drawn = [
         " ".join([str(i) for i, winner in enumerate(winners, start=1) if winner == mark]) or "none" for mark in "xo="
     ]

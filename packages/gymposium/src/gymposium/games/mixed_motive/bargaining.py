@@ -1,4 +1,4 @@
-"""Bargaining as text: two players divide a pool of items, and each values the items differently."""
+"""Bargaining as a text game: two players divide a pool of items, and each values the items differently."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AGREE = "agree"
 
 
 class Bargaining:
-    """Text of `bargaining`. Offers are read from the history, because all of them are public."""
+    """Wording for `bargaining`. Offers are read from the history, because all of them are public."""
 
     def __init__(self, engine: pyspiel.Game, max_turns: int, discount: float, prob_end: float) -> None:
         self.max_turns, self.discount, self.prob_end = max_turns, discount, prob_end
@@ -135,7 +135,7 @@ class Bargaining:
 
 
 class BargainingGame(OpenSpielGame):
-    """Bargaining with chance outcomes on one line, and a sampler that also works if chance may end the match."""
+    """Bargaining with one-line chance outcomes, and with a sampler that also works if chance may end the match."""
 
     wording: Bargaining
 

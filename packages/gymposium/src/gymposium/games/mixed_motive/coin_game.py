@@ -1,4 +1,4 @@
-"""The coin game as text. Coins of either player's color count for both, and neither knows the other's color."""
+"""The coin game as a text game. Coins of either player's color count for both, and neither knows the other's color."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from gymposium.plugins.specs import GameSpec
 _MARKS = "xo"
 _MOVES = ("up", "down", "left", "right", "stand")
 _DRAWN = str.maketrans(" 01", f".{_MARKS}", "|")
-"""Translation of the engine's board into ours."""
+"""Translation of the engine's board characters to ours."""
 
 
 _PLAYERS = {"x": disc("one", "x"), "o": disc("two", "o")}
 
 
 class CoinGame:
-    """Text of `coin_game` with two players."""
+    """Wording for `coin_game` with two players."""
 
     move_pattern = re.compile("|".join(_MOVES))
     names = _MOVES

@@ -29,7 +29,8 @@ class NegotiationState(NamedTuple):
     """A position: the chance outcomes and the players' moves so far."""
 
     drawn: tuple[int, ...] = ()
-    """In this order: the number of turns, the count of each kind of item, its values for seat 0, and for seat 1."""
+    """The chance outcomes, in order: number of turns, count of each kind of item, values for seat 0, values for seat
+    1."""
     offers: tuple[tuple[int, ...], ...] = ()
     messages: tuple[str, ...] = ()
     agreed: bool = False

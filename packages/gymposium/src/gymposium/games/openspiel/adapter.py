@@ -97,7 +97,7 @@ class OpenSpielGame:
             raise ValueError(f"{self.name}: two actions share a name")
 
     def reword(self, words: Wording, **params: Any) -> Self:
-        """Return this game with another wording, named by these parameters."""
+        """Return this game with a different wording. `params` become part of its name."""
         changed = {**self.params, **params}
         game = self._copy_with(params=MappingProxyType(changed), name=self.spec.full_name(changed))
         game._set_wording(words)
@@ -115,7 +115,7 @@ class OpenSpielGame:
         return self.told.rules(seat, style)
 
     def name_moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        """Return the names of a seat's legal actions, for names that depend on the position (`names` is None)."""
+        """Return the names of a seat's legal actions in this position, for a wording whose `names` is None."""
         return cast(WordingByPosition, self.told).moves(state, seat, actions)
 
     def player(self, state: pyspiel.State) -> int:
@@ -139,7 +139,8 @@ class OpenSpielGame:
         return self._copy_with(spec=replace(self.spec, recorded=True), name=f"recorded:{self.name}", dealt=())
 
     def recorded(self, events: Sequence[Event]) -> Self:
-        """Return this game with the chance outcomes in these events (`gymposium.games.protocol.RecordedGame`)."""
+        """Return a version of this game that takes its chance outcomes from these events
+        (`gymposium.games.protocol.RecordedGame`)."""
         return self._copy_with(dealt=tuple(event.move for event in events if event.seat == CHANCE))
 
     def _copy_with(self, **attributes: Any) -> Self:
@@ -172,7 +173,7 @@ class OpenSpielGame:
         return cast(list[tuple[int, float]], state.chance_outcomes())
 
     def outcome(self, state: pyspiel.State, action: int) -> str:
-        """Return the name of a chance outcome in a record: one line, unique among the outcomes of its node."""
+        """Return a chance outcome's name for records. It is one line, and unique among the outcomes of its node."""
         return str(state.action_to_string(CHANCE, action))
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
@@ -260,7 +261,7 @@ class OpenSpielMatch:
         return self._seats
 
     def _get_legal(self, seat: int) -> list[int]:
-        """Return the cached legal actions, which callers must not change."""
+        """Return the cached legal actions. Callers must not modify the list."""
         actions = self._actions.get(seat)
         if actions is None:
             actions = self._actions[seat] = self.game.legal(self.state, seat)

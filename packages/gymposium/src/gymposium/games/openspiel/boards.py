@@ -15,7 +15,7 @@ from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 ORDER = ("first", "second")
-"""The rules' phrase for the turn order of seats 0 and 1."""
+"""Phrase in the rules for the turn order of seats 0 and 1."""
 
 
 def describe_turn(state: pyspiel.State, seat: int) -> str:
@@ -73,7 +73,8 @@ def split_rows(board: str, rows: int) -> list[str]:
 def draw_checkered(rows: Sequence[str], pieces: Mapping[str, str], events: Sequence[Event]) -> Picture:
     """Return a picture of a checkered board with chess square names and the last turn marked.
 
-    `rows` are its rows from the top, `pieces` are as in `grid`, and `events` are those the picture may show."""
+    `rows` are the board's rows from the top, `pieces` are as in `grid`, and `events` are the events that the picture
+    may show."""
     board = grid(
         rows,
         pieces,
@@ -104,7 +105,7 @@ def list_action_names(engine: pyspiel.Game) -> list[str]:
 def render_position(
     state: pyspiel.State, seat: int, style: Style, *, mark: str, rows: int, names: Sequence[str]
 ) -> str:
-    """Return the prompt for a seat that plays `mark`, in games where the engine's board only needs spaces added."""
+    """Return the position's text for the seat that plays `mark`, if the engine's board only needs added spaces."""
     board: str = state.observation_string(seat)
     if style == "compact":
         return board + format_legal(state, seat, names)

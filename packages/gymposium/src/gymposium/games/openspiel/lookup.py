@@ -1,4 +1,4 @@
-"""Lookup by OpenSpiel name: a game with gymposium's own text, or with the engine's plain text."""
+"""Lookup of games by OpenSpiel name. They have gymposium's own text or the engine's plain text."""
 
 from __future__ import annotations
 

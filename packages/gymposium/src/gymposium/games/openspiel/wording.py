@@ -37,7 +37,7 @@ class WordingByPosition(Wording, Protocol):
 
 @runtime_checkable
 class WordingWithPictures(Protocol):
-    """Optional protocol: a wording with pictures for people in a browser."""
+    """Optional protocol: a wording that draws pictures for people in a browser."""
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         """Return a picture of this seat's view of the position (`gymposium.games.protocol.PictureMatch`).

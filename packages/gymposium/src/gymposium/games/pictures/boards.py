@@ -179,7 +179,7 @@ def _format_point(point: tuple[float, float]) -> str:
 
 
 def _draw_line(line: Sequence[tuple[float, float]], thick: float) -> str:
-    """Return the line through these points, from the first to the last, or "" without points."""
+    """Return markup for the line from the first to the last of these points, or "" without points."""
     if not line:
         return ""
     path = "L".join(map(_format_point, line))

@@ -110,7 +110,7 @@ _SIDE = 44.0
 
 
 def dice(faces: Sequence[str], title: str = "") -> PicturePart:
-    """Return dice with these faces; `?` is a hidden die."""
+    """Return a picture of dice with these faces; `?` is a hidden die."""
     head = _HEAD * bool(title)
     svg = [draw_text(0, 8, title, 13, anchor="start")] if title else []
     for place, face in enumerate(faces):

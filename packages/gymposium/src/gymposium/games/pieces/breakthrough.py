@@ -1,4 +1,6 @@
-"""Breakthrough as text (Dan Troyka, 2000). Squares are named as on a chess board. b is at the top and moves first."""
+"""Breakthrough as a text game (Dan Troyka, 2000).
+
+Squares are named as on a chess board. b is at the top and moves first."""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ _DRAWN = {"b": disc("black"), "w": disc("white")}
 
 
 class Breakthrough:
-    """Text of `breakthrough` on a board of any size."""
+    """Wording for `breakthrough` on a board of any size."""
 
     names = None
 

@@ -1,4 +1,4 @@
-"""Checkers as text: English draughts on a board of any size. Squares are named as on a chess board.
+"""Checkers as a text game: English draughts on a board of any size. Squares are named as on a chess board.
 
 The usual notation numbers the squares 1 to 32. It needs a numbered diagram and depends on the board's size, whereas the
 drawn board shows the square names. The engine treats a capture with several jumps as several moves, one per jump.
@@ -33,7 +33,7 @@ from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("White", "Black")
 _PIECES = str.maketrans("o8+*", "wWbB")
-"""Mapping from the engine's men and kings to ours."""
+"""Translation of the engine's symbols for men and kings to ours."""
 _FILLED, QUIET = 3, 40
 """Rows of men per player at the start, and number of moves without a capture until a draw (checkers.cc)."""
 
@@ -47,7 +47,7 @@ _DRAWN = {
 
 
 class Checkers:
-    """Text of `checkers` on a board of any size."""
+    """Wording for `checkers` on a board of any size."""
 
     def __init__(self, engine: pyspiel.Game, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns
@@ -134,7 +134,7 @@ class Checkers:
 
 @lru_cache(maxsize=4096)
 def _render_row(row: str, label: int, style: Style) -> str:
-    """Reformat a row of the engine's board, or its line of column names. `label` is the label's width."""
+    """Reformat a row of the engine's board, or its line of column names. `label` is the width of row labels."""
     squares = row[label:].translate(_PIECES)
     return row[:label] + squares if style == "compact" else f"{row[:label]} {' '.join(squares)}"
 

@@ -1,4 +1,4 @@
-"""Chess as text. The engine's player 0 is Black, so seat 1 is White and moves first.
+"""Chess as a text game. The engine's player 0 is Black, so seat 1 is White and moves first.
 
 Moves use UCI notation: the source and target squares, and a letter for a promotion. Each move has exactly one UCI name.
 In the alternative, SAN, a move has several common names (Nf3, Ngf3, Nf3+), of which a strict parser accepts only one.
@@ -37,12 +37,12 @@ _PIECES = {
 _TWO_SQUARES = re.compile(r"([a-h])(?:2\1[4]|7\1[5])")
 _EMPTY = str.maketrans({str(n): "." * n for n in range(1, 9)})
 _REPETITIONS = 13
-"""Plane of the engine's tensor that shows how many times the position has occurred."""
+"""Index of the tensor plane in which the engine encodes how often the position has occurred."""
 _LONGEST = 11_800
 """Upper bound on a match's length (the engine says 17,695).
 
-There are at most 118 captures and pawn moves (96 pawn moves and 30 captures, at least 8 of them both). At most 99 other
-moves precede each, and 100 more follow the last."""
+There are at most 118 captures and pawn moves: 96 pawn moves and 30 captures, of which at least 8 are both. At most 99
+other moves precede each of these, and 100 more follow the last."""
 
 _RULES = f"""\
 Chess. White (capital letters) and Black (small letters) have each a king (K, k), a queen (Q, q), two rooks (R, r), \
@@ -78,7 +78,7 @@ piece behind it (q, r, b or n): a7a8q.
 
 
 class Chess:
-    """Text of `chess`."""
+    """Wording for `chess`."""
 
     move_pattern = re.compile(r"[a-h][1-8][a-h][1-8][qrbn]?")
     names = None

@@ -1,4 +1,4 @@
-"""Quoridor as text (Mirko Marchesi, 1997), for two players. The engine counts its rows from the top.
+"""Quoridor as a text game (Mirko Marchesi, 1997), for two players. The engine counts its rows from the top.
 
 Squares and walls have their usual names: a1 is bottom left, and a wall is named after the square nearest to a1 that it
 touches.
@@ -35,7 +35,7 @@ _DRAWN = {"x": disc("one"), "o": disc("two")}
 
 
 class Quoridor:
-    """Text of `quoridor` on a board of any size."""
+    """Wording for `quoridor` on a board of any size."""
 
     names = None
 

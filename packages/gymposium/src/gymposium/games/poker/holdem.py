@@ -50,7 +50,7 @@ class Hand(NamedTuple):
     folded: set[int]
 
     def find_shown_seats(self) -> list[int]:
-        """Return the seats that show their cards at the end of the hand."""
+        """Return the seats whose cards are shown at the end of the hand."""
         left = [seat for seat in range(len(self.spent)) if seat not in self.folded]
         return left if len(left) > 1 else []
 
@@ -101,7 +101,7 @@ class BettingRules:
         return self.players * len(ROUNDS) + (self.players - 1) * raises
 
     def compute_pot_bet(self, spent: Sequence[int], seat: int) -> int:
-        """Return the chip cost of `pot`: the amount to call, plus the pot size after the call."""
+        """Return how many chips the move `pot` costs: the amount to call, plus the pot after the call."""
         lacks = max(spent) - spent[seat]
         return lacks + sum(spent) + lacks
 

@@ -1,4 +1,4 @@
-"""Kuhn poker as text (H. W. Kuhn, 1950). Cards J, Q, K are the engine's 0, 1, 2."""
+"""Kuhn poker as a text game (H. W. Kuhn, 1950). Cards J, Q, K are the engine's 0, 1, 2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOVES = {"p": "pass", "b": "bet"}
 
 
 class KuhnPoker:
-    """Text of `kuhn_poker` with two players."""
+    """Wording for `kuhn_poker` with two players."""
 
     move_pattern = re.compile(r"pass|bet")
     names = ("pass", "bet")

@@ -1,4 +1,4 @@
-"""Leduc poker as text (Southey et al., 2005). The engine's cards 0 … 5 are Js Jh Qs Qh Ks Kh."""
+"""Leduc poker as a text game (Southey et al., 2005). The engine's cards 0 … 5 are Js Jh Qs Qh Ks Kh."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ START = 100  # the engine's stack before the ante
 
 
 class LeducPoker:
-    """Text of `leduc_poker` with two players."""
+    """Wording for `leduc_poker` with two players."""
 
     move_pattern = re.compile(r"fold|call|raise")
     names = _MOVES

@@ -1,4 +1,4 @@
-"""Texas hold'em as text: one hand of the engine's universal poker."""
+"""Texas hold'em as a text game: one hand of the engine's universal poker."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _VERBS = {
 
 
 class UniversalPoker:
-    """Text of `universal_poker` as Texas hold'em."""
+    """Wording for `universal_poker` as Texas hold'em."""
 
     names = None  # the engine's call is a check if there is nothing to call
 
@@ -151,7 +151,7 @@ class UniversalPoker:
         )
 
     def _list_costs(self, hand: Hand, player: int, legal: Sequence[int]) -> list[str]:
-        """Return the chip cost of each legal move other than fold and check: `call 2`."""
+        """Return how many chips each legal move costs, except fold and check: `call 2`."""
         table, spent = self.table, hand.spent
         lacks = max(spent) - spent[player]
         chips = {
@@ -189,7 +189,9 @@ class UniversalPoker:
 
 
 def find_hole_cards(history: Sequence[int], seat: int) -> list[int]:
-    """Return a seat's two cards, the higher first. The engine deals both cards to one seat before the next."""
+    """Return a seat's two cards, the higher first.
+
+    The engine deals a seat both cards before it deals to the next seat."""
     return sorted(history[2 * seat : 2 * seat + 2], reverse=True)
 
 

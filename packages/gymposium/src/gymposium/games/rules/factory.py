@@ -1,4 +1,4 @@
-"""Factory of games from an author's rules class. It checks the class and plays a first decision."""
+"""The factory that makes games from an author's rules class. It checks the class and plays a first decision."""
 
 from __future__ import annotations
 
@@ -150,7 +150,9 @@ def make_game_factory(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Ma
 
 
 def _check_first_decision(game: RulesGame[Any]) -> None:
-    """Play one decision and call every method before and after it. Raises `PluginError`."""
+    """Play one decision and call every method before and after it.
+
+    Raises `PluginError` if a method fails or returns a wrong value."""
     rules, called = game.author, game.author_name
     try:
         _check_position(called, rules.start(), rules.start())

@@ -39,15 +39,15 @@ class Rules(Protocol[S]):
 
     @property
     def max_decisions(self) -> int:
-        """Upper bound on the decisions of a match."""
+        """Upper bound on the number of decisions in a match."""
 
     def start(self) -> S:
         """Return the initial position of every match, before any chance outcome or move."""
 
     def to_move(self, state: S, /) -> tuple[int, ...]:
-        """Return the seats to move in ascending order.
+        """Return the seats to move, in ascending order.
 
-        Several for simultaneous moves, `(CHANCE,)` if chance decides, `()` at the end."""
+        There are several for simultaneous moves. Return `(CHANCE,)` if chance decides, and `()` at the end."""
 
     def legal_moves(self, state: S, seat: int, /) -> Sequence[str] | None:
         """Return a seat's legal moves, at least one, or None in free-text games."""
@@ -103,7 +103,7 @@ class HasTensor(Protocol):
         """Shape of every tensor."""
 
     def tensor(self, state: object, seat: int, /) -> np.ndarray | Sequence[float]:
-        """Return what this seat may know as numbers, in that shape or flat."""
+        """Return what this seat may know as numbers, flat or in the shape `tensor_shape`."""
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""Mancala as text: the engine plays kalah with six houses and four seeds. Houses are named as in oware."""
+"""Mancala as a text game: the engine plays kalah with six houses and four seeds. Houses are named as in oware."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SIDES = ("the lower row", "the upper row")
 
 
 class Mancala:
-    """Text of `mancala`."""
+    """Wording for `mancala`."""
 
     move_pattern = re.compile(f"[{_SOUTH}{_NORTH}]")
 
     def __init__(self, engine: pyspiel.Game) -> None:
         self._full, self._compact = make_full_template(_HOUSES), make_compact_template(_HOUSES)
         self.limit: int = engine.max_game_length() + 1
-        """Move limit of the engine. The longest match found by search has 516 moves."""
+        """The engine's move limit. The longest match that a search has found has 516 moves."""
         # the engine numbers places around the board, starting at North's store
         self.names = ["North's store", *_SOUTH, "South's store", *_NORTH]
         [each] = {seeds for row in parse_board(engine.new_initial_state().observation_string(0))[:2] for seeds in row}

@@ -1,4 +1,4 @@
-"""Oware as text, by the Abapa rules. Houses A, B, … are South's; a, b, … are North's."""
+"""Oware as a text game, by the Abapa rules. Houses A, B, … are South's; a, b, … are North's."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _SIDES = ("the lower row", "the upper row")
 
 
 class Oware:
-    """Text of `oware` with any number of houses and seeds."""
+    """Wording for `oware` with any number of houses and seeds."""
 
     names = None
 

@@ -1,4 +1,6 @@
-"""The Game of the Amazons as text (Walter Zamkauskas, 1988). Squares are named as in chess. X starts at the bottom.
+"""The Game of the Amazons as a text game (Walter Zamkauskas, 1988).
+
+Squares are named as in chess. X starts at the bottom.
 
 A turn has three engine moves, each its own decision: which amazon moves, where it goes and where it shoots.
 """
@@ -34,7 +36,7 @@ _DRAWN = {"X": disc("one", "X"), "O": disc("two", "O"), "#": tile("", "line")}
 
 
 class Amazons:
-    """Text of `amazons` on a board of any size."""
+    """Wording for `amazons` on a board of any size."""
 
     def __init__(self, engine: pyspiel.Game, board_size: int) -> None:
         self.board_size = board_size

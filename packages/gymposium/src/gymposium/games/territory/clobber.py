@@ -1,4 +1,4 @@
-"""Clobber as text. Squares are named as on a chess board: a1 is bottom left. The engine's player 0 is o."""
+"""Clobber as a text game. Squares are named as on a chess board: a1 is bottom left. The engine's player 0 is o."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DRAWN = {"o": disc("one"), "x": disc("two")}
 
 
 class Clobber:
-    """Text of `clobber` on a board of any size."""
+    """Wording for `clobber` on a board of any size."""
 
     def __init__(self, engine: pyspiel.Game, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns

@@ -1,4 +1,6 @@
-"""Dots and boxes as text. Dots are named by column and row, with row 1 at the top, and lines by the dots they join."""
+"""Dots and boxes as a text game.
+
+Dots are named by column and row, with row 1 at the top, and lines by the dots they join."""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ _OWNERS = {"x": cross(), "o": ring()}
 
 
 class DotsAndBoxes:
-    """Text of `dots_and_boxes` on a board of any size."""
+    """Wording for `dots_and_boxes` on a board of any size."""
 
     def __init__(self, engine: pyspiel.Game, num_rows: int, num_cols: int, utility_margin: bool) -> None:
         self.rows, self.columns, self.margin = num_rows, num_cols, utility_margin

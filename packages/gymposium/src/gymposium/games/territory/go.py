@@ -1,4 +1,4 @@
-"""Go as text on boards of any size. Points are named as in GTP: columns A … T without I, row 1 at the bottom."""
+"""Go as a text game on boards of any size. Points are named as in GTP: columns A … T without I, row 1 at the bottom."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STONES = {"X": disc("black"), "O": disc("white")}
 
 
 class Go:
-    """Text of `go`: area scoring, no suicide, simple ko, and a draw if a position recurs (go.cc)."""
+    """Wording for `go`: area scoring, no suicide, simple ko, and a draw if a position recurs (go.cc)."""
 
     def __init__(self, engine: pyspiel.Game, longer: pyspiel.Game, board_size: int, komi: float) -> None:
         self.board_size, self.komi = board_size, komi

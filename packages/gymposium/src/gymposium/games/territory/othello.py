@@ -1,4 +1,4 @@
-"""Othello as text. Squares have their usual names: columns a … h, and row 1 at the top."""
+"""Othello as a text game. Squares have their usual names: columns a … h, and row 1 at the top."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DRAWN = {"x": disc("one"), "o": disc("two")}
 
 
 class Othello:
-    """Text of `othello`."""
+    """Wording for `othello`."""
 
     move_pattern = re.compile(r"[a-h][1-8]|pass")
 

@@ -1,4 +1,4 @@
-"""Contract bridge as text: one deal. Seats 0 to 3 are the engine's North, East, South and West."""
+"""Contract bridge as a text game: one deal. Seats 0 to 3 are the engine's North, East, South and West."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DOUBLED = {"": "", "double": " doubled", "redouble": " redoubled"}
 
 
 class Bridge:
-    """Text of `bridge`, with card play or with a computed result instead."""
+    """Wording for `bridge`, with card play or with a computed result instead."""
 
     move_pattern = re.compile(r"[CDHS][2-9TJQKA]|[1-7](?:[CDHS]|NT)|pass|double|redouble")
     names = MOVES
@@ -167,7 +167,7 @@ _COMPUTED = (
 
 
 def _parse_result(state: pyspiel.State, contract: Contract) -> tuple[int, int]:
-    """Return both sides' tricks, which only the engine's text shows."""
+    """Return the number of tricks of both sides, which the engine exposes only in its text."""
     won = int(str(state).rpartition("Declarer tricks: ")[2].split()[0])
     return (won, 13 - won) if contract.declarer % 2 == 0 else (13 - won, won)
 

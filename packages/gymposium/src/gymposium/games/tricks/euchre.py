@@ -1,4 +1,4 @@
-"""Euchre as text: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
+"""Euchre as a text game: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 
 
 class Euchre:
-    """Text of `euchre`, made from the engine's history.
+    """Wording for `euchre`, made from the engine's history.
 
     The engine's text omits a suit named by the first seat in the second round, because it takes that seat for the
     dealer (euchre.cc, FormatBidding). It also omits the dealer's own discard."""

@@ -44,7 +44,7 @@ class EuchreHistory(NamedTuple):
     trump: str = ""
     """Letter of the trump suit."""
     taken_up: bool = False
-    """Whether the dealer takes the upcard."""
+    """Whether the dealer takes up the upcard."""
     discard: str | None = None
     discarded_at: int | None = None
     """Index of the discard in the history."""

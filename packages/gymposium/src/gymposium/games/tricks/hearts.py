@@ -1,4 +1,4 @@
-"""Hearts as text: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
+"""Hearts as a text game: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WAYS = {"No Pass": 0, "Left": 1, "Across": 2, "Right": 3}
 
 
 class Hearts:
-    """Text of `hearts`."""
+    """Wording for `hearts`."""
 
     move_pattern = re.compile(r"[2-9TJQKA][cdhs]")
     names = _CARDS
@@ -234,7 +234,7 @@ def _parse_card(card: str) -> str:
 
 
 class HeartsGame(OpenSpielGame):
-    """Hearts with fixes for cases where the engine breaks its own rules."""
+    """Hearts with fixes for cases in which the engine breaks its own rules."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, load_engine_game("hearts", params), Hearts(**params))

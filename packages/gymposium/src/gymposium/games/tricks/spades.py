@@ -1,4 +1,4 @@
-"""Spades as text: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
+"""Spades as a text game: one hand of four players. Seats 0 to 3 are the engine's North, East, South and West."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BIDS, _PLAYS = 52, 56
 
 
 class Spades:
-    """Text of `spades`."""
+    """Wording for `spades`."""
 
     move_pattern = re.compile(r"[2-9TJQKA][cdhs]|nil|1[0-3]|[1-9]")
     names = _MOVES

@@ -21,7 +21,7 @@ _CACHE_SIZE = 2**14
 
 
 class Trick(NamedTuple):
-    """A trick: its cards in playing order, each with its seat."""
+    """A trick: its cards in playing order, with the seat that played each."""
 
     seats: tuple[int, ...]
     cards: tuple[str, ...]

@@ -53,10 +53,10 @@ class SharedPlayer:
 
 @dataclass(frozen=True)
 class EnvOffer:
-    """A server's games and opponents. The first of each is the default."""
+    """A server's games and opponents. The first game and the first opponent are the defaults."""
 
     games: Mapping[str, Game]
-    """Games by their client-visible names."""
+    """Games by the names that clients use."""
     opponents: Mapping[str, Player]
     on_illegal: FailurePolicy
 

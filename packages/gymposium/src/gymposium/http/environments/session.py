@@ -21,9 +21,9 @@ _log = logging.getLogger("gymposium.http")
 
 
 class EnvSession:
-    """One client's matches, played as in `gymposium.envs.gym.TextGameEnv`.
+    """One client's matches, played as in `gymposium.envs.gym.TextGameEnv`. Not thread-safe.
 
-    With the same seed, options and replies, observations and rewards are the same. Not thread-safe."""
+    The same seed, options and replies give the same observations and rewards as in that environment."""
 
     def __init__(self, offer: EnvOffer, game: str, keep: Callable[[MatchResult], object]) -> None:
         """`game` is the default game of `reset`. `keep` records a finished match."""
@@ -35,7 +35,7 @@ class EnvSession:
         self._steps = 0
 
     def reset(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Begin a match, and abandon an unfinished one. Raises `WireError`."""
+        """Begin a match, abandoning an unfinished one. Raises `WireError` for invalid options."""
         for key in data:
             if key not in ("seed", "episode_id", *OPTIONS):
                 known = ", ".join(("seed", "episode_id", *OPTIONS))
@@ -71,7 +71,9 @@ class EnvSession:
         return self._observation(text, info, None, done=False)
 
     def step(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Play one reply, and continue to this seat's next decision or the end. Raises `WireError`."""
+        """Play one reply, and continue to this seat's next decision or the end.
+
+        Raises `WireError` if this is not possible."""
         text = extract_reply(data)
         table = self._table
         if table is None or table.needs_reset:

@@ -31,7 +31,7 @@ class WireError(GymposiumError):
         self.code, self.details = code, details
 
     def message(self) -> str:
-        """Return the error as a message."""
+        """Return the error as a message to the client."""
         return format_message("error", {"message": str(self), "code": self.code, **self.details})
 
 
@@ -45,7 +45,7 @@ class Incoming:
 
     @classmethod
     def parse(cls, text: str) -> Incoming:
-        """Parse a message. Raises `WireError`."""
+        """Parse a message. Raises `WireError` for an invalid one."""
         try:
             sent = bounded_json(text)
         except ValueError as error:

@@ -63,7 +63,7 @@ def estimate_value(match: Match, seat: int, simulations: int, rng: random.Random
 
 
 class EngineSearch:
-    """The search of one position. All random numbers are drawn at creation, before it runs."""
+    """The search of one position. All random numbers are drawn when it is created, before it runs."""
 
     def __init__(self, match: Match, seat: int, simulations: int, rng: random.Random) -> None:
         assert isinstance(match, OpenSpielMatch)

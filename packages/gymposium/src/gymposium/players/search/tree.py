@@ -22,7 +22,7 @@ M = TypeVar("M")
 
 
 class Playable(Protocol[M]):
-    """Protocol of the worlds that search needs. Every `Match` with listed moves is one."""
+    """Protocol for worlds that search can play. Every `Match` with listed moves satisfies it."""
 
     def to_move(self) -> tuple[int, ...]: ...
 

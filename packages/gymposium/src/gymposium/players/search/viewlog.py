@@ -12,7 +12,7 @@ from gymposium.games.protocol import CHANCE, Match
 
 
 class Item(NamedTuple):
-    """One log entry: a new view of the seat, or a move it made."""
+    """A log entry: a new view of the seat, or one of its moves."""
 
     kind: Literal["saw", "did"]
     text: str

@@ -15,8 +15,9 @@ from gymposium.games.protocol import Game, Match
 from gymposium.players.search.viewlog import Item
 
 TRIES = 64
-"""Number of draws of chance and the other seats' moves at one position before the branch is dropped. A roll or card may
-need several draws."""
+"""Number of times that chance and the other seats' moves are drawn at one position before the branch is dropped.
+
+It is more than one because a matching roll or card may need several draws."""
 STEPS_PER_BRANCH = 400
 """Number of steps without a world before the search restarts, because the wrong choice was probably made long
 before."""

@@ -41,7 +41,7 @@ class PartCutter:
         self.in_progress = 0
         """Number of parts in progress."""
         self.stopped = False
-        """True if no further part may start."""
+        """True if no more parts may start."""
 
     @property
     def remaining(self) -> int:

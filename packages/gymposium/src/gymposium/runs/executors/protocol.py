@@ -43,13 +43,13 @@ class RunPart:
 
     matches: PlannedMatches
     numbers: tuple[int, ...]
-    """Numbers of the matches to play, in order."""
+    """Match numbers to play, in order."""
     at_once: int
     """Number of concurrent matches. A batch has the match numbers from one multiple of it to the next."""
     watchdog: float | None
     """Time limit per answer in seconds; None for no limit."""
     careful: frozenset[int] = frozenset()
-    """Numbers of the matches to play one by one and ask by ask, because a player in one of them timed out or killed the
+    """Match numbers to play one by one and ask by ask, because one of their players timed out or crashed the
     process."""
     verdicts: Mapping[Which, str | None] = field(default_factory=dict)
     """Asks that must not be repeated, each with how it ended the process, or None for a timeout."""
@@ -73,7 +73,7 @@ class PartResult:
 
     part: RunPart
     lines: list[RecordLine] = field(default_factory=list)
-    """Records of its matches, in order."""
+    """Records of the part's matches, in order."""
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Number of failures, by player and kind: `("mcts-100", "in go it did not answer in time")`."""
     broken: Counter[str] = field(default_factory=Counter)
@@ -113,7 +113,7 @@ class Executor(Protocol):
     def run(self, parts: Iterable[RunPart]) -> Iterator[PartResult]:
         """Play parts and yield each when it is done, in any order.
 
-        A part is taken from `parts` when a worker is free. If the iterator is closed, all work ends."""
+        A part is taken from `parts` when a worker is free. Closing the iterator stops all work."""
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
         """Call a module-level function with each item, and yield pairs of item number and result, in any order.

@@ -26,7 +26,7 @@ A batch that takes longer is played again ask by ask, and its players do not for
 
 @dataclass(frozen=True, slots=True)
 class PlayerAsked:
-    """Message: a player is being asked and has this many seconds to answer."""
+    """Message: a player is being asked, with a time limit."""
 
     seconds: float | None
     """Time limit in seconds; None for no limit."""

@@ -1,2 +1,3 @@
-"""Loggers for the metrics of training runs. `protocol` defines them; `make` makes and closes those named in a
-config."""
+"""Loggers for the metrics of training runs.
+
+`protocol` defines loggers. `make` creates and closes those named in a config."""

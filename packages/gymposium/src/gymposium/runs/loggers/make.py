@@ -28,7 +28,7 @@ class NamedLogger:
     def log(self, step: int, metrics: Metrics) -> None:
         """Log the metrics of a step.
 
-        Raises `LoggerError` if the logger fails, a metric is neither a number nor text, or a name is `step`."""
+        Raises `LoggerError` if the logger fails, if a metric is neither a number nor text, or if a name is `step`."""
         for name, value in metrics.items():
             if name in ("", "step") or not isinstance(value, int | float | str):
                 raise LoggerError(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 Metrics = Mapping[str, float | int | str]
-"""Values by flat names such as `rollout/reward`, never `step`. A number may be NaN or infinite."""
+"""Metric values by flat name, such as `rollout/reward`. The name is never `step`. A number may be NaN or infinite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

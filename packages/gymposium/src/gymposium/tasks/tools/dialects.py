@@ -198,7 +198,7 @@ class _Scanner:
 
     @property
     def is_done(self) -> bool:
-        """Return whether the whole text is read."""
+        """Return whether the whole text has been read."""
         return self._at >= len(self._text)
 
     def take(self, tag: str) -> None:

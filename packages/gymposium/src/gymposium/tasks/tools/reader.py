@@ -25,7 +25,7 @@ class ToolsReader:
 
     @property
     def name(self) -> str:
-        """`tools-` plus the dialect's name."""
+        """`tools-` followed by the dialect's name."""
         return f"tools-{self.dialect.name}"
 
     def bind(self, tools: tuple[Tool, ...]) -> ToolsReader:
