@@ -185,7 +185,7 @@ def _print_report(outcomes: list[_CheckOutcome], effort: str, matches: int, seed
 
 
 def _make_table(outcomes: list[_CheckOutcome], games: list[str], shown: range) -> Table:
-    """Return a table of check results for the games with these indices."""
+    """Return a table of check results, with a column for each game with these indices."""
     table = Table("family", "check", *(Column(str(n + 1), justify="center") for n in shown), box=None)
     results = {(outcome.check, outcome.subject.removesuffix(" (spec)")): outcome.result for outcome in outcomes}
     family = ""

@@ -50,7 +50,7 @@ class NotApplicable(Exception):
 
 
 def require(holds: bool, what: str, fix: str, where: str = "") -> None:
-    """Raise `CheckFailed` unless `holds`. `what` has no final period."""
+    """Raise `CheckFailed` unless `holds`. `what` is the message, without a final period."""
     if not holds:
         raise CheckFailed(f"{what}.", fix=fix, where=where)
 

@@ -29,7 +29,7 @@ class _Bijection:
 
 
 class GameComparison:
-    """A comparison of two games in step; `walk` continues it."""
+    """A comparison of two games in step. Each call of `walk` continues it."""
 
     def __init__(self, one: Game, other: Game, seed: int = 0) -> None:
         self.one, self.other, self.seed = one, other, seed

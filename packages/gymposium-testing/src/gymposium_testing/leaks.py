@@ -157,7 +157,7 @@ class _LeakCheck:
         self._prompts = {style: Prompt(game, style, READERS["move"]) for style in STYLES}
 
     def _draw_bad_moves(self) -> list[str]:
-        """Draw moves that are legal in some positions, to provoke errors in others."""
+        """Draw moves that are legal in some positions, to provoke errors in other positions."""
         played: list[dict[int, str]] = []
         for _ in islice(play_steps(self.game.new(self.rng.getrandbits(31)), self.rng, played), 21):
             pass

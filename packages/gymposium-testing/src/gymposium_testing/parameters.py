@@ -22,7 +22,9 @@ def make_game(spec: GameSpec, params: Mapping[str, Any]) -> Game:
 
 
 def make_settings(draws: int, **more: Any) -> hypothesis.settings:
-    """Return hypothesis settings for reproducible draws, one failure, no files and no deadlines."""
+    """Return hypothesis settings for reproducible draws.
+
+    They stop at one failure, write no files and set no deadlines."""
     from hypothesis import HealthCheck, Phase, settings
 
     return settings(

@@ -99,7 +99,7 @@ def find_playable_games(part: PluginPart) -> Iterator[Game]:
 
 
 def run_attempts(attempts: Iterable[tuple[str, Callable[[], _T]]]) -> Iterator[_T]:
-    """Yield the results of attempts by game name, skipping those that raise a gymposium error.
+    """Yield the results of attempts by game name. Attempts that raise a gymposium error are skipped.
 
     Raises `NotApplicable` with the errors if every attempt fails."""
     refusals: dict[str, None] = {}
@@ -117,6 +117,6 @@ def run_attempts(attempts: Iterable[tuple[str, Callable[[], _T]]]) -> Iterator[_
 
 
 def derive_seeds(seed: int, count: int) -> list[int]:
-    """Derive `count` match seeds from a check's seed."""
+    """Derive `count` match seeds from the seed of a check."""
     rng = stream(seed, "parts")
     return [rng.getrandbits(31) for _ in range(count)]

@@ -56,7 +56,7 @@ class Check:
 
     @property
     def summary(self) -> str:
-        """The check's requirement, from its docstring."""
+        """What the check requires, from its docstring."""
         return " ".join((self.function.__doc__ or "").split())
 
     def run(self, subject: GameSpec | Game | PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:

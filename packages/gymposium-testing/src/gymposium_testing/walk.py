@@ -23,8 +23,10 @@ _WORDS = ("0", "1", "2", "3", "5", "7", "10", "yes", "no", "a", "x", "I do not k
 
 
 def draw_text(game: Game, prompt: str, rng: random.Random) -> str:
-    """Draw a short free-text reply: a call to one of the game's tools, or else a word or line from the prompt, or a
-    common answer."""
+    """Draw a short free-text reply.
+
+    It is a call to one of the game's tools if it has any. Otherwise it is a word or line from the prompt, or a common
+    answer."""
     if tools := list_tools(game):
         return format_calls([make_random_call(tools, prompt, rng)])
     pieces = (prompt.split(), [line.strip() for line in prompt.split("\n") if line.strip()], _WORDS)

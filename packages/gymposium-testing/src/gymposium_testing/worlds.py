@@ -32,7 +32,7 @@ _START_COST = 15
 
 @dataclass(frozen=True, slots=True)
 class SeatHistory:
-    """A match's history as a seat observed it: its moves and the changes of its view, in order."""
+    """A match's history as one seat observed it: the seat's moves and the changes of its view, in order."""
 
     items: tuple[str, ...] = ()
     digest: bytes = b""
@@ -41,7 +41,7 @@ class SeatHistory:
     """The last view."""
 
     def extend(self, events: Sequence[Event], match: Match, seat: int) -> SeatHistory:
-        """Return the history after these events, which led to the position of `match`."""
+        """Return the history extended by these events, which led to the position of `match`."""
         history = self
         for event in events:
             if event.seat == seat:
@@ -55,7 +55,7 @@ class SeatHistory:
         return self._append("did " + move, self.view)
 
     def is_prefix_of(self, other: SeatHistory) -> bool:
-        """Return whether the other history continues this one."""
+        """Return whether the other history begins with this one."""
         return self.items == other.items[: len(self.items)]
 
     def _append(self, item: str, view: str | None) -> SeatHistory:
@@ -159,7 +159,7 @@ class WorldFinder:
             yield WorldPosition(world, seat, history, "altered", place.events)
 
     def _alter_event(self, events: tuple[Event, ...], number: int) -> tuple[Event, ...]:
-        """Return the events with one redrawn or swapped with another event of its seat."""
+        """Return the events after redrawing one of them or swapping it with another event of its seat."""
         changed = list(events)
         seat, move = events[number]
         same = [i for i, event in enumerate(events) if event.seat == seat and event.move != move]
@@ -184,7 +184,9 @@ class WorldFinder:
     # -- from scratch
 
     def _search(self, place: _Place, seat: int) -> Iterator[WorldPosition]:
-        """Yield at most one world, found depth first along the history in at most `tries` times its length steps."""
+        """Yield at most one world, found by a depth-first search along the history.
+
+        The search takes at most `tries` times the history's length steps."""
         history = place.histories[seat]
         bound = iter(range(self.tries * (len(history.items) + 1)))
         for _ in range(self.tries):
@@ -197,7 +199,7 @@ class WorldFinder:
     def _steer(
         self, match: Match, place: _Place, seat: int, observed: SeatHistory, bound: Iterator[int]
     ) -> Match | None:
-        """Continue `match` to a world with the place's history, given the history so far, or return None."""
+        """Continue `match`, which has the history so far, to a world with the place's history, or return None."""
         history, seats = place.histories[seat], match.to_move()
         observed = observed.add_view(match.view(seat))
         if not seats or not observed.is_prefix_of(history):

@@ -26,7 +26,7 @@ from gymposium_viewer.replays.pages import ReplaysPart
 from gymposium_viewer.training.pages import TrainingPart
 
 PARTS: Sequence[Callable[[Viewer], Part]] = (ReplaysPart, TrainingPart, ExploitsPart, PlayPart)
-"""The classes of the parts, in tab order."""
+"""The classes of the viewer's parts, in tab order."""
 
 
 def make_viewer(directory: Path, *, live: bool = True, parts: Sequence[Callable[[Viewer], Part]] = PARTS) -> Viewer:
@@ -37,7 +37,9 @@ def make_viewer(directory: Path, *, live: bool = True, parts: Sequence[Callable[
 
 
 def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = None) -> ASGIApp:
-    """Return the ASGI application that serves a viewer. `names` and `token` are as in `RequestGuard`."""
+    """Return the ASGI application that serves a viewer.
+
+    `names` and `token` are as in `RequestGuard`."""
 
     def home(request: Request) -> Response:
         return HTMLResponse(render_home(viewer))

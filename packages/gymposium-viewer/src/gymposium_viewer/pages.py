@@ -133,7 +133,7 @@ def embed_json(value: Any) -> Markup:
 
 
 def shorten(text: str, limit: int = 20_000) -> str:
-    """Return the text. If it is longer than `limit`, replace its middle with the number of omitted characters."""
+    """Shorten a text that is longer than `limit`, replacing its middle with the number of omitted characters."""
     if len(text) <= limit:
         return text
     head, tail = limit * 3 // 4, limit // 4

@@ -1,4 +1,4 @@
-"""The protocol of the viewer's parts, and the viewer that holds them."""
+"""The protocol for the viewer's parts, and the viewer that contains them."""
 
 from __future__ import annotations
 

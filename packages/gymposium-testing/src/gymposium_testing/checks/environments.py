@@ -1,4 +1,4 @@
-"""Check environments with the test functions of Gymnasium and PettingZoo; warnings are errors."""
+"""Check environments with the test functions of Gymnasium and PettingZoo. Warnings count as errors."""
 
 from __future__ import annotations
 

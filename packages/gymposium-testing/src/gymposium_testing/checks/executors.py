@@ -82,7 +82,7 @@ def _make_executor(part: PluginPart) -> Executor:
 
 
 def _make_parts(seed: int) -> Iterator[RunPart]:
-    """Yield parts with most of the planned matches of each game."""
+    """Yield parts that together contain most of the planned matches of each game."""
     rng = stream(seed, "executors")
     for game in GAMES:
         series = Series(game, game, ("random", "greedy"), MATCHES, rng.getrandbits(31), True, FORFEIT)

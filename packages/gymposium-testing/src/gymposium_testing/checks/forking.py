@@ -25,7 +25,7 @@ from gymposium_testing.walk import START_COST, derive_match_seed, draw_moves, pl
 _FIX_FORK = "let fork(rng) copy everything that changes, including the list of events."
 _FIX_CALL = "share no mutable state between matches, and let observe() change nothing."
 _FORKS = 6
-"""Number of forks played out from one position, each with its own generator."""
+"""Number of forks that are played out from one position, each with a different generator."""
 
 
 def forks_are_independent(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
@@ -100,7 +100,7 @@ def calls_work_in_any_order(game: Game, seed: int = 0, effort: Effort = NORMAL) 
             loaded = game.load(list(new.events), seed)
             matches = (new, loaded, loaded.fork(random.Random(seed)))
             self.branches = [(match, Snapshot.from_match(match)) for match in matches]
-            """Matches, each with its snapshot after the last change."""
+            """Matches, each with a snapshot taken after its last change."""
 
         def branch(self, number: int) -> tuple[Match, Snapshot]:
             """Return a match with its snapshot, after checking that the match is unchanged."""

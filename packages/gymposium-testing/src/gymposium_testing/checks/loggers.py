@@ -79,7 +79,7 @@ def loggers_continue_after_a_resume(part: PluginPart, seed: int = 0, effort: Eff
 
 
 def _start_logger(part: PluginPart, directory: str, *, resumed: bool = False, step: int = 0) -> Logger:
-    """Start the logger with its example's settings. Raises `NotApplicable` if its library is not installed."""
+    """Start the logger with the settings from its example. Raises `NotApplicable` if its library is not installed."""
     spec = cast(LoggerSpec, part.spec)
     if spec.needs and importlib.util.find_spec(spec.needs) is None:
         raise NotApplicable(f"it needs {spec.needs}, which is not installed")

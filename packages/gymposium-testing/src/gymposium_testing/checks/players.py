@@ -13,7 +13,7 @@ from gymposium_testing.parts import PluginPart, derive_seeds, find_playable_game
 
 
 def _play_matches(part: PluginPart, game: Game, seed: int, count: int, at_once: int) -> list[MatchResult]:
-    """Play `count` self-play matches of a new player, and return them in order."""
+    """Play `count` self-play matches with a new player, and return them in order."""
     player: Player = part.make()
     jobs = [
         MatchJob(str(number), game, [player] * game.seats, match_seed)

@@ -23,7 +23,7 @@ MATCHES = 64
 MANY_MATCHES = 512
 """Number of matches in the rollout whose replies are counted."""
 STEPS, STEP_MATCHES = 24, 64
-"""Number of steps whose mean is compared with the exact gradient, and the matches per step."""
+"""Number of steps whose mean is compared with the exact gradient, and number of matches per step."""
 MOST_STEPS = 40
 MIN_CHANGE, MIN_LAST_CHANGE = 0.3, 0.02
 """Minimum change of a log-probability, in nats, that distinguishes versions: over all steps, and over the last step."""
@@ -39,7 +39,7 @@ class MovedModel:
 
 
 class TrainerEvidence:
-    """Evidence about a trainer at level (b). Every property restores the model's initial state."""
+    """Evidence about a trainer at level (b). Computing any property restores the model's initial state afterwards."""
 
     def __init__(self, trainer: RowTrainer, seed: int = 0) -> None:
         self.trainer, self.seed = trainer, seed
@@ -65,7 +65,7 @@ class TrainerEvidence:
 
     @cached_property
     def matches(self) -> list[ReplayedMatch]:
-        """The matches in `rollout`, replayed."""
+        """The replayed matches from `rollout`."""
         return [replay_match(self.task.game, self.model, match) for match in self.rollout.matches]
 
     @cached_property
@@ -103,7 +103,7 @@ class TrainerEvidence:
 
     @cached_property
     def large_rollout(self) -> RolledOut:
-        """A large rollout with the last weights of `moved_model`."""
+        """A large rollout with the final weights of `moved_model`."""
         self.model.restore(self.moved_model.states[-1])
         rolled = _roll_out(self, MANY_MATCHES, "counted")
         self.reset()
@@ -226,7 +226,7 @@ def _compute_change(
 
 ExplanationKind = Literal["the rewards", "the other seat's rewards", "without last steps"]
 MIN_SPREAD = 1e-6
-"""Minimum standard deviation for scaling rewards."""
+"""Minimum standard deviation by which rewards may be scaled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class SampledReply:
     tokens: TokenIds
     """All sampled tokens, including the reply's end token."""
     move: str | None
-    """The played move; None for an illegal reply, which forfeits the match."""
+    """The move that the reply plays; None for an illegal reply, which forfeits the match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class TrainedRow:
     """Group of rows that share a baseline with the same seat; None without groups. The kit never splits a group."""
     tokens: TokenIds
     mask: tuple[int, ...]
-    """1 for each trained token, else 0."""
+    """1 for each token that is trained, 0 for all others."""
     log_probs: tuple[float, ...]
     """The sampler's log-probabilities of the tokens, at the sampling temperature; 0.0 where `mask` is 0."""
     reward: float
@@ -128,7 +128,7 @@ class TrainingModel(ReadingModel, Protocol):
     """Level (b): a model that learns `kuhn_poker` with the trainer's sampler, learner and optimizer."""
 
     def roll_out(self, matches: int, seed: int) -> RolledOut:
-        """Play matches with the sampler's current weights, in both seats about equally often."""
+        """Play matches with the sampler's current weights, about equally often in both seats."""
         ...
 
     def step(self, rows: Sequence[TrainedRow], kl_weight: float = 0.0) -> Vector:

@@ -37,7 +37,7 @@ _ROW_CHECKS: tuple[Callable[[TrainerEvidence], None], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class TrainerCheck:
-    """A check of a trainer, ready to run."""
+    """A check of a trainer, with everything needed to run it."""
 
     name: str
     level: Literal["a", "b"]
@@ -47,7 +47,7 @@ class TrainerCheck:
 
 @dataclass(frozen=True, slots=True)
 class TrainerOutcome:
-    """The outcome of a check."""
+    """The outcome of a trainer check."""
 
     check: str
     level: Literal["a", "b"]

@@ -30,11 +30,11 @@ class _Node:
     returns: tuple[float, ...]
     children: list[int] = field(default_factory=list)
     odds: list[float] = field(default_factory=list)
-    """Each child's probability, unless the model moves here."""
+    """Probability of each child; empty if the model moves here."""
     prompt: TokenIds | None = None
-    """The model's prompt, if it moves here."""
+    """The model's prompt; None if the model does not move here."""
     replies: list[TokenIds] = field(default_factory=list)
-    """The reply that leads to each child, if the model moves here."""
+    """The reply that leads to each child; empty if the model does not move here."""
     forfeit: tuple[float, ...] = ()
 
 
@@ -48,7 +48,7 @@ class GameTree:
         self.prompts: dict[tuple[int, str], TokenIds] = {}
         """A prompt for each information state, by seat and view."""
         self.answers: dict[TokenIds, list[TokenIds]] = {}
-        """The replies that play a move, by prompt."""
+        """The replies that play a legal move, by prompt."""
         for seats in ((0, 1),) if task.opponent == "self" else ((0,), (1,)):
             nodes: list[_Node] = []
             self._grow(nodes, 0, dict.fromkeys(seats, ()))

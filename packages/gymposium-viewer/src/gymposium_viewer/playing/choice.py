@@ -22,8 +22,9 @@ POLICIES = {
     "forfeit": "they forfeit the match",
     "random": "a random move is played instead",
 }
-"""Policies for opponents' illegal replies, each with a description. A person's reply is accepted only if it is a
-move."""
+"""Policies for opponents' illegal replies, each with a description.
+
+They do not apply to the person, whose reply is accepted only if it is a move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,9 @@ class MatchChoice:
     opponents: tuple[str, ...]
     """The opponents' names in seat order, without the person's."""
     seat: int | None
-    """The person's seat; None to draw it."""
+    """The person's seat; None to draw it at random."""
     seed: int | None
-    """The match seed; None to draw it."""
+    """The match seed; None to draw it at random."""
     on_illegal: str
     """The failure policy, in the form that `FailurePolicy.parse` reads."""
 

@@ -20,14 +20,14 @@ class Form:
 
     @classmethod
     def from_query(cls, text: str) -> Form:
-        """Return the form in a query string (without `?`) or a URL-encoded body."""
+        """Parse a form from a query string (without `?`) or a URL-encoded body."""
         pairs = parse_qsl(text, keep_blank_values=True, errors="replace")
         # browsers end lines in a text area with CR LF
         return cls(tuple((name, value.replace("\r\n", "\n")) for name, value in pairs))
 
     @classmethod
     async def from_request(cls, request: Request) -> Form:
-        """Return the form in a request's body. Raises `HTTPException` if it is too long."""
+        """Parse a form from a request's body. Raises `HTTPException` if the body is too long."""
         body = b""
         async for piece in request.stream():
             body += piece

@@ -37,14 +37,14 @@ class ParameterField:
 
     @property
     def options(self) -> Sequence[str]:
-        """The values to choose from; () for a typed value."""
+        """The values to choose from; () if the value is typed."""
         if self.parameter.choices is not None:
             return [str(choice) for choice in self.parameter.choices]
         return ["true", "false"] if isinstance(self.parameter.default, bool) else ()
 
     @property
     def kind(self) -> str:
-        """The HTML input type for a typed value."""
+        """The HTML input type, if the value is typed."""
         return "number" if isinstance(self.parameter.default, int | float) else "text"
 
 
@@ -91,7 +91,7 @@ def count_opponents(spec: GameSpec | None) -> tuple[int, int]:
 
 
 def list_opponents() -> list[OpponentSpec]:
-    """Return the specs of players that can be opponents: all but a person at a terminal."""
+    """Return the specs of possible opponents: all players except a person at a terminal."""
     return [spec for spec in host().opponents.values() if spec.name != "human"]
 
 

@@ -206,7 +206,7 @@ class PlayPart:
 
 
 def _drop_opponents(form: Form) -> str:
-    """Return a form's query string without its opponents."""
+    """Return a form's query string without the opponents."""
     return urlencode([(name, value) for name, value in form.fields if name not in ("opponent", "token")])
 
 

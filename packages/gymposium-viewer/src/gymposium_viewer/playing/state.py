@@ -22,14 +22,14 @@ _FRAME = (
     "<style>html,body{margin:0;height:100%;overflow:auto;font-family:system-ui,sans-serif}"
     "body>svg{display:block;width:100%;height:100%}</style>"
 )
-"""Beginning of the HTML document in a picture's frame."""
+"""Start of the HTML document in a picture's frame."""
 
 _RESULTS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
 
 
 @dataclass(frozen=True, slots=True)
 class SeatView:
-    """The match as one seat sees it."""
+    """One seat's view of a match."""
 
     text: str
     picture: tuple[str, float] | None

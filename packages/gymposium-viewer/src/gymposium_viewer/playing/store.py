@@ -26,7 +26,7 @@ MAX_STORED = 64
 IDLE_SECONDS = 3600.0
 """Number of seconds without a request after which a match is dropped."""
 MAX_REMEMBERED = 1000
-"""Maximum number of dropped matches with a remembered reason."""
+"""Maximum number of dropped matches whose reason is remembered."""
 
 DropReason = Literal["left", "idle", "made room", "over"]
 """Why a match was dropped: the person left, it had no requests for `IDLE_SECONDS`, another match needed its place, or
@@ -99,7 +99,7 @@ class MatchStore:
                 entry.requests -= 1
 
     def leave(self, key: str) -> None:
-        """Drop the match with this id, which the person has left."""
+        """Drop the match with this id, because the person has left it."""
         with self._lock:
             if key in self._entries:
                 self._drop(key, "left")

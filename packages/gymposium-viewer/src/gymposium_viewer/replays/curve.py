@@ -21,7 +21,7 @@ class CurveLine:
 
     seat: int
     points: str
-    """The points of an SVG polyline."""
+    """The points attribute of an SVG polyline."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class _IndexedFile:
     rows: list[Row] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     foreign: str | None = None
-    """Why the file is not a record file; None if it is one."""
+    """Why the file is not a record file; None if it is a record file."""
     last: Row | Problem | None = None
     """The last line if it has no line break yet. It may be complete, truncated, or still being written."""
     unreadable: Problem | None = None

@@ -1,7 +1,7 @@
 """Filters for the list of matches.
 
-Each match has a set of facts, which are texts, and a filter is a set of facts that must all hold. The server and the
-script of an exported list compare the same facts, so both select the same matches.
+Each match has a set of facts, which are texts. A filter is a set of facts that must all hold. The server and an
+exported list's script compare the same facts, so both select the same matches.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class MatchFilter:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> MatchFilter:
-        """Return the filter in a query string. Raises `BadOption` for an invalid value."""
+        """Parse a filter from a query string. Raises `BadOption` for an invalid value."""
         match_filter = cls(**{name: query[name] for name in cls.__dataclass_fields__ if query.get(name)})
         for name, allowed in (("ended", ENDINGS), ("failed", FAILED_REPLIES), ("sort", ORDERS), ("long", ("yes",))):
             value = getattr(match_filter, name)

@@ -89,7 +89,7 @@ class ReplaysPart:
         write_page(out, "match.html", self._viewer.page("replays/exported.html", "match.html", starts=starts))
 
     def _make_list_data(self, rows: list[Row]) -> Mapping[str, Any]:
-        """Return the data of an exported list: each row with its facts, and the indices of the rows in each order."""
+        """Return the data for an exported list: each row with its facts, and each order as a list of row indices."""
         shown = self._viewer.page("replays/rows.html", "matches.html", rows=rows, link=self._link_to_row)
         return {
             "rows": [
@@ -262,7 +262,7 @@ def _count_pages(rows: list[Row], size: int) -> int:
 
 
 def _sort_indices(rows: Sequence[Row], key: Callable[[Row], Any]) -> list[int]:
-    """Return the indices of the rows in an order."""
+    """Return the row indices sorted by an order."""
     return sorted(range(len(rows)), key=lambda at: key(rows[at]))
 
 

@@ -48,7 +48,7 @@ def search_rows(rows: Sequence[Row], path: Path, text: str, readings: Sequence[s
 
 
 def _group_neighbors(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """Yield the rows in runs of neighboring lines."""
+    """Yield groups of rows whose lines are adjacent."""
     block: list[Row] = []
     for row in rows:
         if block and (row.offset > block[-1].offset + block[-1].size + 1 or row.offset - block[0].offset > _BLOCK):

@@ -65,7 +65,7 @@ class Row:
     tokens: int = 0
     """Total number of tokens generated for replies, if players report them."""
     changed: float = 0.0
-    """Time of the file's last change, in seconds, when the line was read."""
+    """Modification time of the file when the line was read, in Unix seconds."""
 
     @property
     def failures(self) -> int:
@@ -74,7 +74,7 @@ class Row:
 
     @property
     def date(self) -> str:
-        """The day of the file's last change, in UTC: `2026-11-27`."""
+        """The date of the file's last modification, in UTC: `2026-11-27`."""
         return datetime.fromtimestamp(self.changed, UTC).date().isoformat()
 
     @property
@@ -89,7 +89,7 @@ class RowReader:
 
     file: str
     changed: float = 0.0
-    """Time of the file's last change, in seconds."""
+    """Modification time of the file, in Unix seconds."""
     _lineups: dict[bytes, RowLineup] = field(default_factory=dict)
     _results: dict[bytes, RowResult] = field(default_factory=dict)
 

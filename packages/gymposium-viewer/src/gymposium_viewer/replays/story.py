@@ -31,7 +31,7 @@ class PromptText:
     """A prompt's text, split around its rules, which are the same in all of a seat's prompts."""
 
     before: str
-    """Why the last reply was not accepted; empty unless this is a retry."""
+    """Why the last reply was not accepted; empty if this is not a retry."""
     rules: str
     """The rules; empty in a later message of a conversation."""
     after: str
@@ -48,7 +48,7 @@ class ReplyAttempt:
     answer: str
     """The reply without its thoughts."""
     why: str = ""
-    """Why the reply was not accepted."""
+    """Why the reply was not accepted; empty if it was."""
     offered: str = ""
     """The move in the reply, or the text given instead of a move."""
     action: int | None = None
@@ -68,7 +68,7 @@ class ReplyAttempt:
 
     @property
     def figures(self) -> list[str]:
-        """The reply's action, tokens and time, in words."""
+        """Description of the reply's action, tokens and time."""
         repaired = f"repaired: {', '.join(self.repaired)}" if self.repaired else None
         figures = [
             (repaired, repaired or ""),
@@ -86,7 +86,7 @@ class Act:
 
     seat: int
     move: str | None
-    """The move; None if the seat made none."""
+    """The seat's move; None if it made none."""
     notation: str = ""
     """The move in the game's human notation, if any."""
     attempts: list[ReplyAttempt] = field(default_factory=list)
@@ -168,7 +168,7 @@ class Seat:
 
 @dataclass(slots=True)
 class Story:
-    """Everything that a page shows about a match."""
+    """All data that a page shows about a match."""
 
     record: Record
     seats: list[Seat]
@@ -207,7 +207,7 @@ def build_story(record: Record, labels: Mapping[str, str] | None = None) -> Stor
 
 
 def _make_story(record: Record, labels: Mapping[str, str], trouble: str = "") -> Story:
-    """Return the story of a record. With `trouble` the match is not replayed."""
+    """Return the story of a record. With `trouble`, the match is not replayed."""
     seats = [_make_seat(record, number, labels) for number in range(len(record.players))]
     steps: list[StoryStep] = []
     pictures: dict[tuple[str, float], int] = {}

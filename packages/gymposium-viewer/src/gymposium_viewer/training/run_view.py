@@ -39,7 +39,7 @@ class RunSummary:
     name: str
     games: str
     method: str
-    """Kinds of credit and objective."""
+    """The kinds of credit and objective that the run uses."""
     steps: int
     """Number of finished steps."""
     total_steps: int | None
@@ -50,12 +50,12 @@ class RunSummary:
     newest_points: str
     """Description of each learning curve's newest point."""
     last_write: str
-    """Time of the last write to the metrics, in UTC; empty if there are none."""
+    """Time of the last write to the metrics file, in UTC; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """A training metric in the table of metrics."""
+    """A row in the table of training metrics."""
 
     name: str
     last: float
@@ -71,7 +71,7 @@ class RunView:
 
     summary: RunSummary
     facts: dict[str, str]
-    """The main settings, in words."""
+    """The main settings, by title."""
     figures: Sequence[MetricRow]
     curves: Sequence[LearningCurve]
     lines: Sequence[ResultRow]

@@ -71,7 +71,7 @@ class SessionPages:
         )
 
     def events(self, run: Run, session: str) -> Response:
-        """Return the event stream of a run's sessions, or of one session if its id is given."""
+        """Return the event stream for a run's sessions, or for one session if its id is given."""
         _check_served(run)
         return StreamingResponse(stream_messages(SessionEvents(run, session).poll), media_type="text/event-stream")
 

@@ -31,7 +31,7 @@ BEGINNINGS = {
     "diverged": "The client changed a reply of the model before sending it back, so the prompt begins anew. The turn "
     "shows which field differs.",
 }
-"""The ways in which prompts begin, with explanations."""
+"""Kinds of prompt beginnings, with explanations."""
 STATES: dict[str, tuple[str, ...]] = {
     "sessions": get_args(SessionState),
     "groups": get_args(GroupState),

@@ -36,7 +36,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The columns of several groups on one scale."""
+    """The columns for several groups, on a common scale."""
 
     low: float
     high: float
@@ -44,7 +44,7 @@ class Spread:
 
 
 def compute_spread(groups: Sequence[SampledGroup]) -> Spread:
-    """Return the spread of one or more groups."""
+    """Return the plot data for one or more groups."""
     rewards = [trajectory.reward for group in groups for trajectory in group.trajectories]
     low, high = min(rewards), max(rewards)
     return Spread(low, high, [Column(g.step, g.number, g.tied, _make_dots(g, low, high)) for g in groups])

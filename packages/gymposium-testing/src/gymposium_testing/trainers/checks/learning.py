@@ -23,9 +23,9 @@ TASKS: dict[str, tuple[str, Opponent]] = {
     "the prisoner's dilemma in self-play": ("openspiel:matrix_pd", "self"),
 }
 LEAST_SHARE = 0.9
-"""Required share of the way from random play to the optimum."""
+"""Required progress from random play to the optimum, as a share of the difference."""
 SUM_TOLERANCE = 1e-4
-"""Maximum excess of a sum of probabilities over 1."""
+"""Maximum amount by which a sum of probabilities may exceed 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,14 @@ class TrainingOutcome:
 
     @property
     def share(self) -> float:
-        """Share of the way from the start to the optimum; 1 at the optimum."""
+        """Progress from the start to the optimum, as a share of the difference; 1 at the optimum."""
         return (self.reached - self.start) / (self.optimum - self.start)
 
 
 def measure_learning(trainer: Trainer, name: str, seed: int = 0) -> TrainingOutcome:
-    """Train on one of `TASKS` and evaluate the policy. Raises `NotApplicable` for unsupported self-play."""
+    """Train on one of `TASKS` and evaluate the policy.
+
+    Raises `NotApplicable` if the task needs unsupported self-play."""
     game_name, opponent = TASKS[name]
     if opponent == "self" and not trainer.self_play:
         raise NotApplicable("the trainer has no self-play")

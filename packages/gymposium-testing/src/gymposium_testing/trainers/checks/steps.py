@@ -16,13 +16,13 @@ from gymposium_testing.trainers.evidence import TrainerEvidence, cosine, measure
 from gymposium_testing.trainers.protocol import TrainedRow, Vector
 
 MAX_RESIDUAL = 0.02
-"""Maximum share of a step that no sampled reply explains."""
+"""Maximum share of a step that the sampled replies' gradients do not explain."""
 MIN_SIGN_COSINE = -0.5
 MIN_REWARD_COSINE = 0.97
 """Minimum cosine between a step and the direction of the rewards."""
 MIN_WEIGHT_COSINE = 0.1
 MIN_ERRORS = 4.0
-"""Minimum projection of steps on the exact gradient, in standard errors."""
+"""Minimum projection of the mean step onto the exact gradient, in standard errors."""
 MAX_SIDEWAYS = 0.35
 """Maximum component of the mean step orthogonal to the exact gradient, per unit along it.
 
