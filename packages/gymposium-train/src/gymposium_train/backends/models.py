@@ -61,7 +61,7 @@ def make_chat(config: TrainConfig, name: str | Path) -> Chat:
 
 
 def load_for_reinforcement(config: TrainConfig, name: str | Path, *, empty: bool = False) -> LoadedModel:
-    """Load the model at `name` for reinforcement learning, with a new LoRA if one is trained. `empty` is as in
+    """Load the model at `name` for reinforcement learning, with a new LoRA if the run trains one. `empty` is as in
     `load_for_imitation`."""
     return _load_for_learning(config, name, config.model.tune, "lora", empty=empty)
 
@@ -134,5 +134,5 @@ def make_run_player(
 
 
 def make_evaluated_player(config: TrainConfig, loaded: LoadedModel, name: str) -> LanguageModelPlayer:
-    """Make the player of a loaded model for evaluation, with the run's prompts."""
+    """Make a player for evaluation from a loaded model, with the run's prompts."""
     return make_engine_player(name, loaded.engine(), loaded.chat, config.evaluated_player)

@@ -1,4 +1,4 @@
-"""Command options that set config settings, and errors that name them as the user typed them."""
+"""Command options that set config settings. Errors name the options as the user typed them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SETTING = re.compile(r"(?P<path>[\w.\[\]]+)(?P<value> = )?")
 
 
 def make_overrides(options: Mapping[str, tuple[tuple[str, ...], Any]]) -> list[Override]:
-    """Return the overrides for the given options. `options` maps the name of each option to the path of its setting and
-    its value or None."""
+    """Return the overrides for the given options. `options` maps each option's name to the path of its setting and its
+    value, or None if it is not given."""
     return [Override(path, value, name) for name, (path, value) in options.items() if value is not None]
 
 
 @contextmanager
 def name_options(options: Sequence[Override]) -> Iterator[None]:
-    """Name the option that the user typed, instead of its setting, in config problems raised inside the block."""
+    """Let config problems that are raised inside the block name the option that the user typed, not its setting."""
     try:
         yield
     except BadConfig as error:

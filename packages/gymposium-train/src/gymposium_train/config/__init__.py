@@ -1,4 +1,4 @@
-"""The settings of a training run: one typed tree of small tables. Credits and objectives define their settings beside
+"""The settings of a training run, a typed tree of small tables. Credits and objectives define their settings beside
 their code."""
 
 from gymposium_train.config.engine import Engine, make_engine_table

@@ -31,8 +31,8 @@ class Rule(NamedTuple):
 
 
 def check(config: TrainConfig, *, at_hand: bool = True) -> None:
-    """Raise `BadConfig` with all problems that would stop the run later, or make it meaningless. `at_hand=False` skips
-    checking that models, engine and backend are available, because that may use the network, and the run may be for
+    """Raise `BadConfig` with all problems that would stop the run later or make it meaningless. With `at_hand=False`,
+    does not check that models, engine and backend are available. That check may use the network, and the run may be for
     another machine."""
     backend = find_backend_checks(config)
     problems = [*find_contradictions(config), *find_unused(config), *find_unknown(config), *backend.refusals(config)]

@@ -3,7 +3,7 @@
 The defaults in the settings classes suit the small model made by a run. A config that names a model gets the defaults
 in `PRETRAINED` instead. A directory with a `player.json`, which training writes beside a model, is an exception. Its
 model is prompted according to that file. If it has fewer than `SMALL` parameters, the other defaults are those of the
-small model. In neither case is there a cold start by default.
+small model. Both cases have no cold start by default.
 
 Explicit settings keep their values. Omitted settings get the model's defaults but still count as omitted, so that they
 follow a change of the model.
@@ -121,9 +121,9 @@ def _is_omitted(table: object, names: list[str]) -> bool:
 
 
 def fill_defaults(config: Settings, model: Model, of_backend: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables and settings of a config for this model, with the backend's defaults for omitted settings, or
-    else the model's. Changed tables are copied, because a caller may use one in several configs. Raises the same errors
-    as `find_defaults`."""
+    """Return the tables and settings of a config for this model, with omitted settings filled in: the backend's
+    defaults come first, then the model's. Changed tables are copied, because a caller may use a table in several
+    configs. Raises the same errors as `find_defaults`."""
     names = list_omitted(config)
     values = {**(find_defaults(model) if names else {}), **of_backend}
     names += [name for name in of_backend if name not in PRETRAINED and _is_omitted(config, name.split("."))]

@@ -28,8 +28,8 @@ def visible_gpus(variable: str | None, count: int) -> tuple[str, ...]:
 
 
 def find_device_problem(engine: VllmSettings, visible: Sequence[str], learners: int) -> str | None:
-    """Return why the run's vLLM servers cannot start beside `learners` learning processes on this machine, and the fix.
-    Returns None if they can. Each process uses one of the `visible` GPUs, in order.
+    """Return the reason why the run's vLLM servers cannot start beside `learners` learning processes on this machine,
+    with the fix. Returns None if they can. Each process uses one of the `visible` GPUs, in order.
 
     Each server has its own GPUs. Learner and server may share a GPU only if `engine.arguments` limits the server's
     share of the memory."""

@@ -126,7 +126,7 @@ class Optimizer(Settings):
     max_grad_norm: float = Field(default=1.0, gt=0.0)
     """Maximum norm of the gradient. A larger gradient is scaled down to it."""
     target_kl: float = Field(default=0.1, ge=0.0)
-    """Maximum approximate KL between the policy and the one that sampled, in nats per token. From the second optimizer
+    """Maximum approximate KL between the policy and the sampling policy, in nats per token. From the second optimizer
     step on, the update ends before a step whose minibatch exceeds it. 0: no limit."""
     token_budget: int = Field(default=4_096, ge=1)
     """Maximum number of tokens per forward pass of the learner."""

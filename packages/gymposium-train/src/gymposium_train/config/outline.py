@@ -1,4 +1,4 @@
-"""The outline of a run, in a few lines, based only on its config."""
+"""A short outline of a run, based only on its config."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _describe_evaluations(config: TrainConfig, games: Sequence[Game]) -> str:
 
 
 def _format_matches(matches: int, games: Iterable[Game]) -> str:
-    """Format the numbers of matches, which depend on the games' numbers of seats."""
+    """Format the numbers of matches, which depend on each game's number of seats."""
     return " or ".join(f"{count:,}" for count in sorted({round_up_matches(matches, game) for game in games}))
 
 

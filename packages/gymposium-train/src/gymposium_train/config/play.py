@@ -23,11 +23,11 @@ class Prompting(Settings):
     prompt: Style = "compact"
     """Amount of explanation in the prompt."""
     reply: str = "move"
-    """Form of the replies: move, tags or json. Games with tools also allow tools: calls in the chat template's format,
-    for a named model whose template supports tools."""
+    """Form of the replies: move, tags or json. Games with tools also allow `tools`: calls in the chat template's
+    format. This needs a named model whose template supports tools."""
     context: str = "state"
     """The part of the match so far that a prompt contains: state, full, truncated or last-K. Default: state, or full if
-    a game has tools, because its later turns show only what the last tools returned."""
+    a game has tools, because later turns show only the latest tool results."""
     thinking: bool = False
     """Whether the model thinks before it replies, if its chat template supports that."""
     history: History = "template"
@@ -69,15 +69,15 @@ class RolloutSettings(Settings):
     alternate over the groups. By default, `decisions` determines the number, so that steps take equally long in games
     with long and short matches."""
     group_size: int = Field(default=4, ge=1)
-    """Number of matches per group, in the first step if `groups` is set."""
+    """Number of matches per group. If `groups` is set, the number in the first step."""
     decisions: int = Field(default=1024, ge=1)
     """Target number of model replies in the first step over all groups, shared evenly between the games, if `groups` is
     omitted. It is approximate, because the length of matches is unknown and each seat of each game has at least one
     group."""
     growth: float = Field(default=2.0, ge=1.0)
-    """Ratio of `decisions` in the last step to that in the first, or of the group size if `groups` is set. Steps grow
-    geometrically: a good policy wins nearly all matches, so more of them are needed to tell moves apart. 1: constant
-    size."""
+    """Ratio of `decisions` in the last step to `decisions` in the first. If `groups` is set, the ratio of group sizes.
+    Steps grow geometrically: a good policy wins nearly all matches, so more matches are needed to tell moves apart. 1:
+    constant size."""
     most_broken: float = Field(default=0.5, ge=0.0, le=1.0)
     """Maximum share of a step's matches that may break off because a tool failed. These matches are left out. If more
     break off, the run stops."""

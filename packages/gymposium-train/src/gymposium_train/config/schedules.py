@@ -8,8 +8,8 @@ from gymposium_train.config.root import TrainConfig
 
 
 class Pace:
-    """The progress of reinforcement learning. If the config sets a number of steps, it depends only on the step.
-    Otherwise it is the share of the budget used, as noted before the step."""
+    """The progress of reinforcement learning. If the config sets a number of steps, the progress depends only on the
+    step. Otherwise it is the share of the budget used before the step."""
 
     def __init__(self, config: TrainConfig, used: float = 0.0) -> None:
         """`used` is the number of CPU seconds of the budget used before the first step."""
@@ -52,7 +52,7 @@ class Pace:
 
 
 def growth(config: TrainConfig, progress: float) -> float:
-    """Return the ratio of the groups' size to that in the first step."""
+    """Return the factor by which steps have grown since the first."""
     ratio: float = config.rollout.growth**progress
     return ratio
 

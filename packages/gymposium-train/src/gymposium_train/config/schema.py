@@ -2,7 +2,7 @@
 values.
 
 A path is a tuple of names, with numbers for list entries: `("stages", 0, "promote")`, written `stages.0.promote`. If a
-table's settings depend on its `kind`, the config's data decide which settings it has.
+table's settings depend on its `kind`, the config's data decide which settings exist.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class Use:
     """Dotted names. The name of a table covers all of its settings."""
     used: Callable[[TrainConfig], bool]
     where: str
-    """The condition in words. It completes the sentence: it has an effect only …"""
+    """The condition in words. It completes the sentence "it has an effect only …"."""
 
 
 USES = (

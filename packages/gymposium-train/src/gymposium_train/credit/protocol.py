@@ -49,7 +49,7 @@ class Critic(Settings):
 
 
 class BadEpisode(GymposiumError, ValueError):
-    """Error for an episode that credit cannot be computed for. The message says what is missing."""
+    """Error for an episode whose credit cannot be computed. The message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Credit(Protocol):
     long reasoning."""
 
     needs_groups: ClassVar[bool] = False
-    """Whether trajectories are compared within a group, so that a group needs two or more."""
+    """Whether trajectories are compared within a group. A group then needs two or more."""
     needs_turn_rewards: ClassVar[bool] = False
     """Whether the reward of each turn matters, and not only the trajectory's sum."""
     compares_states: ClassVar[bool] = False

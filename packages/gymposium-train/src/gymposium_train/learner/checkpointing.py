@@ -10,7 +10,7 @@ from typing import Any
 @contextmanager
 def checkpointing(model: Any, *, enabled: bool = True) -> Iterator[None]:
     """Enable checkpointing of each layer of a transformers model inside the block. Restores the modes of its modules
-    afterwards, because an engine may share it."""
+    afterwards, because an engine may share the model."""
     if not enabled:
         yield
         return

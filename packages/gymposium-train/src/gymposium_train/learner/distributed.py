@@ -32,7 +32,7 @@ class DistributedLearner:
 
     def __init__(self, local: LocalLearner, whole: Any | None = None) -> None:
         """`whole`, in the first process, is a complete copy of the model. Each update also updates its trained weights,
-        so it can play and be saved. It may be on the CPU."""
+        so the copy can play and be saved. It may be on the CPU."""
         self._local, self._world, self._whole = local, local.world, whole
 
     @property
@@ -53,7 +53,7 @@ class DistributedLearner:
 
     @contextmanager
     def leading(self) -> Iterator[None]:
-        """Let the other processes follow inside the block. If the block raises an error, they are not notified:
+        """Let the other processes follow inside the block. If the block raises an error, they are not notified, because
         torchrun ends them."""
         try:
             yield
@@ -140,7 +140,7 @@ class DistributedLearner:
 
     @torch.no_grad()
     def _renew_whole(self) -> None:
-        """Copy the weights to the whole model. All processes take part, because each has a part of every weight."""
+        """Copy the weights to the whole model. All processes take part, because each holds a part of every weight."""
         targets = {} if self._whole is None else dict(self._whole.named_parameters())
         for name, parameter in self._local.named.items():
             weights = full(parameter)

@@ -48,7 +48,7 @@ class ForwardResult:
 
     @property
     def reads(self) -> Tensor:
-        """[T, H]: the hidden state of each turn that the critic's value is computed from."""
+        """[T, H]: each turn's hidden state, from which the critic's value is computed."""
         return self.scored.states[self.batch.first]
 
 
@@ -133,7 +133,8 @@ class ForwardPasses:
 
     @torch.no_grad()
     def validate(self, demonstrations: Sequence[Demonstration]) -> ImitationScore:
-        """Return the mean loss over the completions' tokens, and the share of them that are the most likely ones."""
+        """Return the mean loss over the completions' tokens, and the share of these tokens that are the most likely
+        ones."""
 
         def judge(sequences: list[Row]) -> list[tuple[float, int]]:
             scored = self._scorer(sequences, 1.0, likeliest=True)

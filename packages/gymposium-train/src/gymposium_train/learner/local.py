@@ -176,7 +176,7 @@ class LocalLearner:
 
     def _batches(self, rows: Sequence[Row], seed: int) -> Iterator[tuple[bool, int, list[Row]]]:
         """Yield the minibatches of all passes over the rows. Each comes with the number of minibatches in its pass, and
-        whether it is the first of all."""
+        with whether it is the very first."""
         for epoch in range(self.settings.epochs):
             batches = minibatches(rows, self.settings.minibatches, stream(seed, "epoch", epoch))
             for number, batch in enumerate(batches):

@@ -35,7 +35,7 @@ class Loss:
     temperature: float = 1.0
     """Sampling temperature of the tokens."""
     legality: float = 0.0
-    """Weight of the policy's illegality, at the places of turns and demonstrations that name legal replies."""
+    """Weight of the policy's illegality. It counts at places in turns and demonstrations that name legal replies."""
 
     @classmethod
     def from_config(cls, config: TrainConfig) -> Loss:
@@ -112,7 +112,7 @@ class Loss:
 
     def correction(self, batch: TokenBatch) -> Tensor:
         """Return the weights that correct for the difference between the sampling engine and the policy in the ratios'
-        denominators: [M]. They are 1 with `bypass`, because the two are the same."""
+        denominators: [M]. With `bypass`, the two policies are the same and the weights are 1."""
         if not isinstance(self.mismatch, DecoupledMismatch):
             return torch.ones_like(batch.engine)
         old, cap, turns = self.proximal(batch), self.mismatch.cap, self.mismatch.turns

@@ -27,9 +27,10 @@ class Span:
     """Log-probabilities of the tokens at the sampling temperature, as reported by the engine that sampled them. Empty
     if no engine sampled them."""
     old: tuple[float, ...] = ()
-    """Log-probabilities of the tokens by the learner before the update. Empty if the loss does not need them."""
+    """Log-probabilities of the tokens under the learner's policy before the update. Empty if the loss does not need
+    them."""
     reference: tuple[float, ...] = ()
-    """Log-probabilities of the tokens by the reference policy. Empty without a reference."""
+    """Log-probabilities of the tokens under the reference policy. Empty without a reference."""
     legal: tuple[Tokens, ...] = ()
     """The ids that would have continued a legal reply at each token (`TurnTokens.legal`). Empty if the player did not
     note them."""

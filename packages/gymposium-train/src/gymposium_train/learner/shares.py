@@ -14,7 +14,8 @@ Share = tuple[list[Row], bool]
 
 def shares(sequences: Sequence[Row], budget: int, layout: str, world: Processes) -> Iterator[Share]:
     """Yield this process's micro-batches, of at most `budget` tokens. All processes run the same number, because they
-    gather weights together. A process with fewer runs the shortest sequence instead, and its results do not count."""
+    gather weights together. A process with fewer micro-batches runs the shortest sequence instead, and those results do
+    not count."""
     by_length = sorted(sequences, key=lambda sequence: len(sequence.ids))
     by_rank = [by_length[rank :: world.size] for rank in range(world.size)]
     batches = [[[share[i] for i in batch] for batch in microbatches(share, budget, layout)] for share in by_rank]

@@ -21,8 +21,8 @@ be larger."""
 
 
 def write_tensors(tensors: Iterable[tuple[str, Tensor]], directory: Path) -> None:
-    """Write tensors to files of at most `PART` bytes, or of one tensor, in `directory`. Without tensors, writes
-    nothing."""
+    """Write tensors to files in `directory`. Each file has at most `PART` bytes or a single tensor. Without tensors,
+    writes nothing."""
     files = 0
     part: dict[str, Tensor] = {}
     for name, tensor in tensors:

@@ -19,7 +19,7 @@ def gather(
 ) -> Iterator[tuple[str, Tensor]]:
     """Yield the trained weights, the optimizer's slots, the reference and some counts, one by one. Names are
     `kind|name`, and `optimizer|parameter|slot` for the optimizer. Sharded tensors are gathered, so that any number of
-    processes can resume from them. All processes iterate over it, but only the first one gets tensors."""
+    processes can resume from them. All processes must iterate, but only the first one gets tensors."""
     tensors = {f"weights|{name}": p.detach() for name, p in stepper.named.items()}
     for name, parameter in stepper.named.items():
         tensors |= {f"optimizer|{name}|{slot}": v for slot, v in stepper.optimizer.state[parameter].items()}

@@ -25,11 +25,11 @@ class TokenBatch:
     first: Tensor
     """[T]: index of the scored place of each turn's first token. The critic reads the hidden state that predicts it."""
     engine: Tensor
-    """[M]: log-probabilities by the engine that sampled the tokens."""
+    """[M]: log-probabilities from the engine that sampled the tokens."""
     old: Tensor | None
-    """[M]: log-probabilities by the learner before the update. None if the loss does not need them."""
+    """[M]: log-probabilities under the learner's policy before the update. None if the loss does not need them."""
     reference: Tensor | None
-    """[M]: log-probabilities by the reference policy. None without a reference."""
+    """[M]: log-probabilities under the reference policy. None without a reference."""
     advantages: Tensor
     """[M]: the advantage of each token's turn."""
     weights: Tensor

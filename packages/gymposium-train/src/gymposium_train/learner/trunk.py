@@ -61,8 +61,8 @@ class Trunk:
 
     def pack(self, wanted: Attention, *, check: bool = True) -> bool:
         """Choose the kind of attention in packed rows: the wanted one, or `dense` if the architecture does not support
-        it. Returns True if the model then attends only within a sequence. With `dense`, some models such as OPT do not.
-        `check=False` assumes that they do."""
+        it. Returns True if the model then attends only within a sequence. With `dense`, some models such as OPT also
+        attend across sequences. `check=False` assumes that the model does not."""
         self.attention = attention_for(self._model, wanted)
         if self.attention != "dense":
             install(self._model)

@@ -4,7 +4,7 @@ weighted by the difference.
 
 `old` are the learner's log-probabilities before the first update, and `engine` those that came with the samples: [M].
 Weights multiply the tokens' losses: [M], without gradients. The samples come from the engine's distribution. Without
-weights, the gradient is not that of any policy. See Yao et al. (2025), "Your efficient RL framework secretly brings you
+weights, the gradient belongs to no policy. See Yao et al. (2025), "Your efficient RL framework secretly brings you
 off-policy RL training".
 """
 
@@ -36,7 +36,7 @@ def masked(old: Tensor, engine: Tensor, low: float, high: float) -> Tensor:
 def masked_turns(old: Tensor, engine: Tensor, turn: Tensor, low: float, high: float) -> Tensor:
     """Return 1 for the tokens of turns whose ratio is within `low` … `high`, else 0 (Liu et al., 2025, "When speed
     kills stability"). A turn's ratio is the geometric mean of its tokens' ratios. It does not grow with length, so long
-    turns are not penalized. Multiply it by one of the weights above."""
+    turns are not penalized. Multiply it by the weights from `truncated` or `masked`."""
     ratio = mean_over_turns(log_ratio(old, engine), turn).exp()
     return _within(ratio, low, high)
 

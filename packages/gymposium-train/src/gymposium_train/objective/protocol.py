@@ -46,7 +46,7 @@ class PolicyTokens:
     """The sampled tokens of a micro-batch, M tokens of T turns. A turn is never split over micro-batches."""
 
     logprobs: Tensor
-    """[M]: log-probabilities by the learner's policy, with gradients."""
+    """[M]: log-probabilities under the learner's policy, with gradients."""
     proximal: Tensor
     """[M]: log-probabilities used as the denominator of ratios (the proximal policy of Hilton et al., 2021, arXiv
     2110.00641): the engine's, or the learner's before the update with `mismatch.kind=decoupled`."""
@@ -55,16 +55,16 @@ class PolicyTokens:
     turn: Tensor
     """[M]: the index of each token's turn, from 0 to T - 1."""
     old: Tensor | None = None
-    """[M]: log-probabilities by the learner before the update, if the objective `needs_old`."""
+    """[M]: log-probabilities under the learner's policy before the update, if the objective `needs_old`."""
     reference: Tensor | None = None
-    """[M]: log-probabilities by the reference policy, if the objective `needs_reference`."""
+    """[M]: log-probabilities under the reference policy, if the objective `needs_reference`."""
 
 
 class Objective(Protocol):
     """A policy loss."""
 
     needs_old: ClassVar[bool] = False
-    """Whether the learner computes log-probabilities of the policy before the update."""
+    """Whether the learner computes log-probabilities under the policy before the update."""
     needs_reference: ClassVar[bool] = False
     """Whether the learner keeps a reference policy and computes its log-probabilities."""
 

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class BrokenOff(Exception):
-    """Signal to the playing thread that its rollout is no longer needed. It never leaves that thread."""
+    """Signal to the playing thread that its rollout is no longer needed. It is never raised outside that thread."""
 
 
 class Ahead(Generic[T]):

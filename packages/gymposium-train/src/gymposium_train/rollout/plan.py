@@ -93,13 +93,13 @@ class MatchPlanner:
     def __init__(
         self, config: TrainConfig, games: Sequence[Game], source: PlayerSource, pace: Pace | None = None
     ) -> None:
-        """`source` makes the players of the policy. `pace` is the run's progress, by default that of its steps. Raises
+        """`source` makes the players of the policy. `pace` is the run's progress, by default measured in steps. Raises
         `BadOption` for invalid stages, and `UnknownName` for an unknown opponent."""
         check_stages(config.stages, games)
         self._config, self._games, self._source = config, games, source
         self._pace = pace or Pace(config)
         self._turns = {} if config.rollout.groups else {game.name: typical_turns(game) for game in games}
-        """The mean number of turns per trajectory in each game, from the latest step that had any."""
+        """The mean number of turns per trajectory in each game, from the latest step with trajectories in it."""
         self._on_illegal = config.prompting.policy()
         self._note_pay = make_credit(config.credit).needs_turn_rewards
         names = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
@@ -228,8 +228,8 @@ class MatchPlanner:
 
 
 def typical_turns(game: Game) -> float:
-    """Estimate the mean number of turns per seat from a few matches of random players. Returns 1 if they cannot play
-    the game."""
+    """Estimate the mean number of turns per seat from a few matches of random players. Returns 1 if random players
+    cannot play the game."""
     if not game.spec.plays_at_random:
         return 1.0
     jobs = (

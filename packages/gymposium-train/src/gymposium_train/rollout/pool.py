@@ -1,4 +1,4 @@
-"""Past versions of the policy as opponents: which versions are kept, and how often each is met."""
+"""Past versions of the policy as opponents: which versions are kept, and how often each one plays."""
 
 from __future__ import annotations
 

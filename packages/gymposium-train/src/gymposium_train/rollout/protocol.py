@@ -51,7 +51,7 @@ class StepRollout(Generic[G]):
     groups: Sequence[G] = ()
     """The nonempty groups, in an order determined by the seed."""
     dropped: int = 0
-    """Number of trajectories left out because another seat forfeited, which makes the result meaningless."""
+    """Number of trajectories left out because another seat forfeited. Their results would be meaningless."""
     silent: int = 0
     """Number of trajectories left out because the match ended before the seat's first turn."""
     broken: dict[str, int] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class RolloutSource(Protocol):
     @property
     def runs_ahead(self) -> bool:
         """Whether rollouts may run in a separate thread, ahead of the learner by up to `engine.staleness` steps. False
-        for a source that bounds the age of its trajectories by its own means."""
+        for a source that limits the age of its trajectories itself."""
         ...
 
     def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[Any]:

@@ -73,7 +73,8 @@ def annotate_episode(
 
 
 def next_prompt(episode: Episode) -> Tokens | None:
-    """Return the next prompt if the trajectory was truncated. Only then could it still earn rewards."""
+    """Return the next prompt of a truncated trajectory, or None. Only a truncated trajectory could still earn
+    rewards."""
     return episode.trajectory.unanswered if episode.trajectory.truncated else None
 
 

@@ -65,7 +65,7 @@ def control_beside(run: UnderWay) -> Iterator[None]:
 
 
 def _fits(run: UnderWay) -> bool:
-    """Return True if the control is still to be done and can run in parallel with reinforcement learning."""
+    """Return True if the control is not done yet and can run in parallel with reinforcement learning."""
     config, directory = run.config, run.directory
     open_still = (
         config.control and not is_complete(directory.control) and "train_cpu_seconds" not in directory.results()
@@ -94,7 +94,7 @@ def _wait(run: UnderWay, process: subprocess.Popen[bytes], dots: int, seconds: f
 
 
 def _copy_steps(run: UnderWay) -> None:
-    """Copy the results of a control in another process to the run's files."""
+    """Copy the results of a control from its process to the run's files."""
     file = run.directory.control / _STEPS
     if file.is_file():
         with check_state(file):

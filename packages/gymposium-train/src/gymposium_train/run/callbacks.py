@@ -22,8 +22,8 @@ class Callback:
     be resumed."""
 
     def on_step(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """Handle the end of a step of reinforcement learning. Steps count from 1. `metrics` are those that loggers
-        get."""
+        """Handle the end of a step of reinforcement learning. Steps count from 1. `metrics` are the same as for
+        loggers."""
 
     def on_checkpoint(self, path: Path) -> None:
         """Handle a complete checkpoint. It is deleted later, once there are enough newer ones."""

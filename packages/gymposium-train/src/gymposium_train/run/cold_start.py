@@ -53,7 +53,7 @@ PASSES = 2
 TRIED = 256
 """Number of new lessons whose prompts the model answers after each lot."""
 BUDGET_SHARE = 0.25
-"""Latest point for deciding to end the cold start, as a share of the run's budget."""
+"""Share of the run's budget after which the end of the cold start is decided, at the latest."""
 
 POINT_SECONDS = 20.0
 """CPU seconds between two points of the learning curve. A point is taken between two lots."""
@@ -226,7 +226,7 @@ def _finish(run: UnderWay, model: LearningModel, counts: Counter[str], began: fl
 
 
 def failed_share(model: LearningModel | LoadedModel, prompting: Prompting, lots: Lots, seed: int, step: int) -> float:
-    """Return the share of the model's replies to the lessons' prompts that are not legal moves. Samples at most `TRIED`
+    """Return the share of illegal moves among the model's replies to the lessons' prompts. Samples at most `TRIED`
     replies at temperature 1. If the lesson's reply is a tool call, any call counts as legal."""
     rng, engine = stream(seed, "tried", step), model.engine()
     drawn = [lesson for lot in lots for lesson in rng.sample(lot, min(len(lot), max(1, TRIED // len(lots))))]

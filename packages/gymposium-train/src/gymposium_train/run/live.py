@@ -38,9 +38,9 @@ _SUMMARY = (
     ("rollout/win", "win {:.0%}"),
     ("train/entropy", "entropy {:.2f}"),
 )
-"""The metrics shown for a phase, with their formats. The first one that a phase has is drawn as its sparkline."""
+"""The metrics shown for a phase, with their formats. The first metric that the phase has is drawn as its sparkline."""
 _KL = ("train/kl", "train/approx_kl")
-"""The KL to the reference or, without a reference, that of the step."""
+"""Metrics of the KL: to the reference or, without a reference, of the step."""
 
 
 def summary(metrics: Mapping[str, Any]) -> str:
@@ -65,8 +65,8 @@ class StageBar(Protocol):
     """The progress of one stage."""
 
     def advance(self, note: str = "", steps: int = 1) -> None:
-        """Advance by `steps`. `note` is a short text on the current state or, after the last step and with 0 steps, the
-        result of the stage."""
+        """Advance by `steps`. `note` is a short text on the current state. After the last step, a call with 0 steps
+        sets it to the stage's result."""
 
 
 class View(Protocol):

@@ -1,6 +1,6 @@
 """The evaluations of a run: play against fixed opponents, in each game and from every seat.
 
-Their anchors are the opponents' own results in the same matches, and the exact optima of small games.
+Anchors for comparison are the opponents' own results in the same matches, and the exact optima of small games.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def measure(
 
 
 def match_tag(run: UnderWay, what: str, game: Game, opponent: str) -> str:
-    """Return the prefix of an evaluation's match ids. The number of the match follows it."""
+    """Return the prefix of an evaluation's match ids. In an id, the number of the match follows it."""
     where = f"{game.name}-" if len(run.games) > 1 else ""
     return f"{what.replace(' ', '-')}-{where}{opponent}"
 
@@ -176,7 +176,7 @@ def _evaluate(
     each: Callable[[MatchResult], object],
     deals: str = "eval",
 ) -> dict[str, Any]:
-    """Evaluate a player. All players evaluated with the same `deals` get the same deals and the same random streams of
+    """Evaluate a player. Players evaluated with equal `deals` get the same deals and the same random streams of
     opponents."""
     return evaluate(
         player,

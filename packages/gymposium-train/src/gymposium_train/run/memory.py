@@ -88,7 +88,7 @@ class RunMemory:
 
 def estimate_memory(config: TrainConfig, longest: int | None = None) -> RunMemory:
     """Estimate the memory that reinforcement learning with a config needs on each of its devices. `longest` is the
-    number of tokens of its longest prompt. By default, it is estimated from random matches.
+    length in tokens of the longest prompt. By default, it is estimated from random matches.
 
     Raises `GymposiumError` if the model is not on this machine."""
     architecture = _architecture(config)
@@ -216,9 +216,9 @@ def _longest_prompt(config: TrainConfig) -> int:
 def return_large_blocks() -> None:
     """Make glibc return the memory of large tensors to the system as soon as they are freed.
 
-    By default, its threshold follows the sizes freed, up to 32 MiB, and smaller blocks come from a heap that fragments.
-    With checkpointing, the peak of an update was twice the size of its tensors. This costs about 4 % of time. Other C
-    libraries are unaffected."""
+    By default, glibc raises its threshold to the sizes freed, up to 32 MiB, and takes smaller blocks from a heap that
+    fragments. With checkpointing, the peak of an update was twice the size of its tensors. This costs about 4 % of
+    time. Other C libraries are unaffected."""
     if sys.platform != "linux":
         return
     library = ctypes.CDLL(None)

@@ -135,7 +135,7 @@ def _write_report(directory: RunDirectory) -> None:
 
 
 def _stages(run: UnderWay) -> None:
-    """Do the stages in order. Each needs the results of the earlier ones."""
+    """Do the stages in order. Each stage needs the results of the earlier ones."""
     directory, config = run.directory, run.config
     start(run)
     _say_what_the_template_does(run)

@@ -34,8 +34,8 @@ def leading(directory: RunDirectory) -> Iterator[Processes]:
 
 
 def help_to_learn() -> RunDirectory:
-    """Do the work of a process other than the first, and return the run when it is done. The first process handles
-    Ctrl-C: it stops at a safe point and releases the others. In that case, this raises `KeyboardInterrupt`."""
+    """Do the work of any process but the first, and return the run when it is done. The first process handles Ctrl-C:
+    it stops at a safe point and releases the others. This function then raises `KeyboardInterrupt`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     job: LearningStart | Path | None
     with joined() as world:

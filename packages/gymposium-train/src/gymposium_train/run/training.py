@@ -69,7 +69,7 @@ def reinforce(run: UnderWay) -> None:
 
 
 def _reinforced(run: UnderWay, model: LearningModel, pace: Pace) -> _Steps:
-    """Take all steps. Returns them once they are done and the engines and the source are closed."""
+    """Take all steps. Returns once they are done and the engines and the source are closed."""
     directory, config, credit = run.directory, run.config, make_credit(run.config.credit)
     with (
         make_trainee(config, directory.path, model, run.games) as trainee,

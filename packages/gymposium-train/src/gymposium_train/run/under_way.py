@@ -52,8 +52,8 @@ class UnderWay:
 
     @contextmanager
     def recorder(self, name: str) -> Iterator[Callable[[MatchResult], object]]:
-        """Append matches to one of the run's record files. Skips matches that it already contains: an interrupted run
-        recorded them, or they are replayed to learn from them."""
+        """Append matches to one of the run's record files. Skips matches that the file already contains, because an
+        interrupted run recorded them or because they are replayed for learning."""
         if name not in self._recorded:
             self._recorded[name] = self.directory.recorded_ids(name)
         known = self._recorded[name]

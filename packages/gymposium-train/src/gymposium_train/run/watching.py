@@ -14,8 +14,8 @@ from gymposium_train.run.live import View
 
 
 class Watchers:
-    """A distributor of metrics. Loggers get only steps of reinforcement learning, because a logger's steps must not
-    decrease. Steps of the cold start and the control are in metrics.jsonl."""
+    """The distribution of metrics to their receivers. Loggers get only steps of reinforcement learning, because a
+    logger's steps must not decrease. Steps of the cold start and the control are in metrics.jsonl."""
 
     def __init__(
         self, directory: RunDirectory, view: View, loggers: Sequence[Logger], callbacks: Sequence[Callback]

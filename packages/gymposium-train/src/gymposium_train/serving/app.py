@@ -31,7 +31,7 @@ from gymposium_train.serving.service import Service
 SESSION = re.compile(r"/s/[\w-]+/v1/")
 """Prefix of the paths that a session's secret opens without the server's token."""
 LONGEST_WAIT = 60.0
-"""Maximum number of seconds that a request for a job waits for the job's end."""
+"""Maximum number of seconds that a request for a job waits until the job is done."""
 BEATS = 15.0
 """Seconds of silence before an event stream sends a comment, which reveals lost connections."""
 RETRY = "x-stainless-retry-count"
@@ -171,7 +171,7 @@ class Api:
 
 
 def other_routes(advice: str) -> BaseRoute:
-    """Return a catch-all route for unknown paths. Its error says what to change in the client, or else `advice`."""
+    """Return a catch-all route for unknown paths. Its error says what to change in the client, or gives `advice`."""
 
     async def refuse(request: Request) -> Response:
         path = request.url.path
@@ -246,7 +246,7 @@ class _Changes:
         self._service.listeners.discard(self._tell)
 
     async def wait(self, seconds: float | None = None) -> bool:
-        """Wait up to `seconds` for a change since the last call. Returns False if there was none."""
+        """Wait up to `seconds` for a change since the last call. Returns False if nothing changed."""
         try:
             async with asyncio.timeout(seconds):
                 await self._event.wait()

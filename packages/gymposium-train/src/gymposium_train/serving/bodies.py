@@ -109,7 +109,7 @@ def read_train(body: Any) -> tuple[str, ...] | None:
 
 
 def name(field: str, value: Any) -> str:
-    """Return a name given by a client. Raises `WrongField` if it is empty, too long or not printable."""
+    """Check and return a name given by a client. Raises `WrongField` if it is empty, too long or not printable."""
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST or not value.isprintable():
         raise WrongField(field, f"give text of 1 to {LONGEST} printable characters.")
     return value

@@ -41,8 +41,8 @@ class Ran:
     output: str
     """The command's standard output."""
     conversations: Sequence[Sequence[Mapping[str, Any]]]
-    """The messages of each of the command's conversations, including the replies: objects with `role`, `content` and,
-    in replies that call tools, `tool_calls`."""
+    """The messages of each conversation of the command, including replies. A message is an object with `role` and
+    `content` and, in replies that call tools, `tool_calls`."""
 
 
 @cache
@@ -78,7 +78,7 @@ def parse_command(text: str) -> list[str]:
 
 
 class Commands:
-    """A background thread that plays step after step with a command. `failure` is the error that ended it."""
+    """A background thread that plays one step after another with a command. `failure` is the error that ended it."""
 
     def __init__(self, service: Service, settings: SessionSettings, address: str, token: str | None) -> None:
         assert settings.run is not None
@@ -150,7 +150,7 @@ class Commands:
         return score
 
     def _conversations(self, name: str) -> list[list[dict[str, Any]]]:
-        """Return a session's conversations that no later turn continues, each with its last reply."""
+        """Return those of a session's conversations that no later turn continues. Each includes its last reply."""
         row = self._service.file.session(name)
         assert row is not None, "the session has just been played"
         turns = list_turns(row, self._service.file.turns(name))

@@ -12,7 +12,7 @@ from gymposium_train.serving.bodies import TRAIN
 from gymposium_train.serving.errors import Conflict
 
 TOO_OLD = "its policy is too old"
-"""Reason for dropping sessions and groups whose policy is more than `engine.staleness` steps behind."""
+"""Reason for dropping sessions and groups whose policy lags by more than `engine.staleness` steps."""
 
 
 def unused_key(file: SessionsFile) -> str:

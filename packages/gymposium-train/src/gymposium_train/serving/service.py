@@ -41,7 +41,7 @@ from gymposium_train.serving.settings import SessionSettings
 from gymposium_train.serving.trajectories import as_row, list_turns
 
 ACTIVE = 2.0
-"""Seconds after a request during which a session is expected to make another."""
+"""Seconds after a request in which a session is expected to send another."""
 LINGER = 10.0
 """Seconds that the server keeps answering after the end of a run, while clients have not been told that their jobs are
 done."""
@@ -102,7 +102,7 @@ class Service:
     counts: Counter[str] = field(default_factory=Counter)
     """Number of requests by how their prompts begin, and number of requests answered again."""
     differences: Counter[str] = field(default_factory=Counter)
-    """Number of requests with a reply that the client had changed, by field."""
+    """Number of requests in which the client had changed a past reply, by changed field."""
     clients: dict[str, float] = field(default_factory=dict)
     """Time of each client's last request, by client name, latest last. At most `MOST_CLIENTS`."""
     step: int | None = None
@@ -377,7 +377,8 @@ class Service:
         return self.policies.newest()
 
     def _find_step(self, policy: Policy) -> int:
-        """Return the step count when a policy was published. A new policy was published by the latest step."""
+        """Return the number of steps done when a policy was published. A policy not seen before was published by the
+        latest step."""
         if policy not in self._steps:
             self._steps[policy] = max(self._steps.values(), default=-1) + 1
         return self._steps[policy]
@@ -406,8 +407,8 @@ class Service:
 
     def train(self, keys: Sequence[str] | None) -> JobRow:
         """Request a training step on these groups, or on all complete ones. Listed groups may lack members. Their
-        sessions that have not ended are dropped. Another request for the same list returns the same job. Raises
-        `Conflict` if there is nothing to learn from."""
+        unended sessions are dropped. Another request for the same list returns the same job. Raises `Conflict` if there
+        is nothing to learn from."""
         with self._changed:
             self._check_goes_on()
             self._expire()
@@ -486,7 +487,7 @@ class Service:
         self.tell()
 
     def learned_before(self, step: int) -> None:
-        """Mark all earlier steps as learned: a run that was killed may not have done so."""
+        """Mark all earlier steps as learned, because a killed run may not have done so."""
         with self._changed:
             for job in self.file.jobs("learning"):
                 if job.step is not None and job.step < step:
@@ -541,7 +542,7 @@ def _over(row: SessionRow) -> Gone:
 
 
 def _address_secret(key: str) -> str:
-    """Return the secret in a session's address. It follows from the key, but the key does not follow from it."""
+    """Return the secret in a session's address. It is a hash of the key, so it does not reveal the key."""
     return urlsafe_b64encode(sha256(f"address/{key}".encode()).digest()[:24]).decode()
 
 

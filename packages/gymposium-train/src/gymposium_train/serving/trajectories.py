@@ -17,7 +17,7 @@ from gymposium_train.serving.bodies import End
 from gymposium_train.serving.errors import ServiceError
 
 MOST_TOKENS = 50_000_000
-"""The largest number of tokens in all prompts of a session. Each prompt repeats those before it, so a small file could
+"""The largest number of tokens in all prompts of a session. Each prompt repeats the earlier ones, so a small file could
 fill memory."""
 ROLE = "session"
 """The role of all sessions. A credit with a mean per role keeps one mean for all of them."""
@@ -89,8 +89,8 @@ def posted_reward() -> Callable[[Sequence[SessionTrajectory]], list[Reward]]:
 
 
 def read_group(file: SessionsFile, key: str) -> SessionGroup:
-    """Return the ended sessions of a group, by member. Raises `BadGroup` if the file's contents cannot be learned from,
-    such as a reward accepted by an earlier release."""
+    """Return the ended sessions of a group, by member. Raises `BadGroup` if a run cannot learn from the file's
+    contents, such as a reward accepted by an earlier release."""
     ended = file.sessions(key, state="ended")
     try:
         for row in ended:

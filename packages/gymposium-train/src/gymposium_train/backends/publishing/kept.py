@@ -1,4 +1,4 @@
-"""Past adapter versions: markers of kept versions on disk, and versions that an engine plays as opponents."""
+"""Past adapter versions. Kept versions are marked on disk, and an engine plays them as opponents."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ def _hash_path(directory: Path) -> str:
 def make_publisher(
     config: TrainConfig, name: str, directory: Path, loaded: LoadedModel, resources: ExitStack
 ) -> Publisher:
-    """Make the publisher for a checked `config`. `loaded` is the learner's model, `name` the name of its policies, and
-    `directory` the place to save versions. The engines are closed with `resources`.
+    """Make the publisher for a checked `config`. `loaded` is the learner's model. `name` is the name of its policies.
+    Versions are saved in `directory`. The engines are closed with `resources`.
 
     Raises `GymposiumError` if an engine cannot be made: a server does not start, or serves another model."""
     spec, model, staleness = find_engine_spec(config.engine.kind), config.model, config.engine.staleness
@@ -65,7 +65,7 @@ def make_publisher(
 
 
 def make_engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
-    """Return the model that a run's engine is made for, with its loading options."""
+    """Return the model for a run's engine, with its loading options."""
     past = any("past" in stage.opponents for stage in config.stages)
     return EngineStart(
         model=str(loaded.model.name_or_path),

@@ -33,7 +33,7 @@ class KeptModels:
         self._past: dict[Policy, TransformersEngine] = {}
 
     def _keep(self, policy: Policy, write: Callable[[Path], object]) -> None:
-        """Keep a version that `write` writes to a directory, unless it is already kept."""
+        """Keep a version, unless it is already kept. `write` writes it to a directory."""
         target = self._version_path(policy)
         sweep(self._directory, f"{self._name}-v")
         for place in self._directory.glob(f"{self._name}-v*"):

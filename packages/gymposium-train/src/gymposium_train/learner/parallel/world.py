@@ -96,7 +96,7 @@ ALONE = Processes()
 @contextmanager
 def joined() -> Iterator[Processes]:
     """Connect the processes started by torchrun during the block. Yields `ALONE` if torchrun did not start this
-    process. Each process uses a different GPU, if there are any."""
+    process. Each process uses a different GPU, if the machine has GPUs."""
     if processes() == 1:
         yield ALONE
         return

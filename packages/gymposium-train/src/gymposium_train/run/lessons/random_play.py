@@ -26,12 +26,12 @@ from gymposium_train.run.lessons.lessons import Lesson
 BEST_SHARE = 0.25
 """Share of the matches to take moves from in a single-player game: those with the best returns."""
 UNPAID = 4
-"""One in this many unpaid moves is kept in addition to the paid ones."""
+"""One in this many unpaid moves is kept in addition to the paid moves."""
 
 LEAST = 16
 """Number of matches before a lot's size is first estimated."""
 MOST = 64
-"""Maximum number of moves played per lesson wanted. Beyond it, a lot ends with fewer lessons."""
+"""Maximum number of moves played per lesson wanted. A lot that reaches it ends with fewer lessons."""
 
 _PAST = "random author"
 
