@@ -1,7 +1,7 @@
 """Language models as players: chat, token engines, LoRA, evaluation.
 
-Each name is imported on first use, because the `gymposium` command imports this package for every subcommand, and most
-of them do not need torch.
+Each name is imported on first use. The `gymposium` command imports this package for every subcommand, and most
+subcommands do not need torch.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ TRAINING = SmallModel(hidden=64, layers=2, heads=4, feed_forward=128, vocabulary
 """Model sizes for single steps, whose gradients are compared, and for training runs. The smaller one does not learn to
 attend to its cards on every seed. A larger vocabulary halves the length of rows."""
 SETTINGS = PlayerSettings("compact", "move", max_tokens=8, context="full", temperature=1.0)
-"""The settings of the model's players. With `context="state"`, it does not remember earlier turns."""
+"""The settings of the model's players. With `context="state"`, the model does not remember earlier turns."""
 SHARES = (0.7, 0.3)
 """Shares of the imitated replies that write a move in its usual tokens, and in its second most usual tokens."""
 IMITATION_RATE, IMITATED_AT_ONCE = 6e-3, 32
@@ -151,8 +151,8 @@ class MovesByContext:
 
 
 def compute_log_probs(model: torch.nn.Module, row: TokenIds) -> Tensor:
-    """Return the log-probability of each token of a row given those before it, at temperature 1, and 0 for the
-    first."""
+    """Return the log-probability of each token of a row given the preceding tokens, at temperature 1. The first token
+    has 0."""
     logits = model(input_ids=torch.tensor([row])).logits[0, :-1]
     found = torch.log_softmax(logits, dim=-1).gather(1, torch.tensor(row[1:])[:, None])[:, 0]
     return torch.cat([torch.zeros(1), found])

@@ -45,7 +45,8 @@ class Board:
 
     @classmethod
     def open_for_writing(cls, path: Path) -> Board:
-        """Open a board for writing. Raises `BadOption` if it is not a board, or if a link in it points outside."""
+        """Open a board for writing. Raises `BadOption` if the folder is not a board, or if a link in it points
+        outside."""
         board = cls(path)
         check_contained(path, "entries")
         return board

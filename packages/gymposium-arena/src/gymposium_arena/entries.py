@@ -99,7 +99,7 @@ class Entry(FileModel):
         return None if fact is None else str(fact)
 
     def has_changed_since(self, adversary: Entry) -> bool:
-        """Return whether this player's files have changed since the adversary was fitted to them."""
+        """Return whether this player's files have changed since an adversary was fitted to the player."""
         return adversary.revision.facts.get(FITTED_FILES) != digest_files(self.revision.files)
 
     def meets(self, other: Entry) -> bool:
@@ -135,10 +135,10 @@ def make_entry(
     by: str | None = None,
     made: str | None = None,
 ) -> Entry:
-    """Make an entry. This creates the player to read its identity, and so loads a model's weights.
+    """Make an entry. This creates the player to read its identity, which loads a model's weights.
 
-    Raises like `make_player`, and `BadOption` if `player` is not its canonical name or it cannot play one of the
-    games."""
+    Raises like `make_player`. Also raises `BadOption` if `player` is not the canonical name, or if the player cannot
+    play one of the games."""
     entrant = make_player(player)
     for name in games:
         _check_plays(entrant, load_game(name), tries=not own)
@@ -226,7 +226,7 @@ def _first_difference(name: str, was: Any, is_now: Any) -> tuple[str, Any, Any]:
 
 
 def find_refusal(entry: Entry, suite: Suite) -> str | None:
-    """Return why an entry does not belong on a board of this suite, or None."""
+    """Return the reason why an entry does not belong on a board of this suite, or None."""
     if entry.suite != suite.digest:
         return (
             f"it was made for the suite with digest {entry.suite}, but the board's is {suite.digest}: a changed suite "
@@ -246,8 +246,8 @@ def find_refusal(entry: Entry, suite: Suite) -> str | None:
 
 
 def read_entry(path: Path) -> Entry:
-    """Read an entry. Raises `BadRecord` if the file is invalid or was changed, and `BadOption` if it is in the wrong
-    folder."""
+    """Read an entry. Raises `BadRecord` if the file is invalid or was changed, and `BadOption` if the entry is in the
+    wrong folder."""
     entry = read_model(path, Entry, "entry", "Restore it, or enter the player again.")
     if entry.slug != path.parent.name or entry.slug != make_slug(entry.player):
         raise BadOption(f"{path}: the entry of {entry.player!r} belongs in the folder {make_slug(entry.player)!r}.")

@@ -17,7 +17,7 @@ class MatchOutcome:
     game: str
     """The game's full name."""
     group: str
-    """The bootstrap cluster: all matches on the same deal share it, regardless of players."""
+    """The bootstrap cluster, shared by all matches on the same deal, regardless of players."""
     players: tuple[str, ...]
     """The player in each seat."""
     utilities: tuple[float, ...]

@@ -1,4 +1,4 @@
-"""Schedule a board's matches: lineups from a suite and its entries, and matches with seeds from a lineup.
+"""Schedule a board's matches: make lineups from a suite and its entries, and matches with seeds from a lineup.
 
 A match group is one deal, played once with each player in each seat. The deal follows from the seed, the game and the
 group's number, so all lineups with the same seed share their deals. A new entry adds lineups with earlier entries and
@@ -148,7 +148,7 @@ def make_jobs(lineup: Lineup, players: Sequence[Player], numbers: Iterable[int] 
 
 
 def make_job_factory(lineup: Lineup, players: Sequence[Player]) -> Callable[[int], MatchJob]:
-    """Return a function from a match number to the lineup's match. Raises like `make_jobs`."""
+    """Return a function that maps a match number to the lineup's match. Raises like `make_jobs`."""
     game = lineup.game.load()
     for text, player in zip(lineup.players, players, strict=True):
         if player.name != text:

@@ -9,7 +9,7 @@ from hashlib import blake2b
 _MAX_READABLE = 48
 """Maximum length of a slug's readable part, in characters."""
 _MAX_LENGTH = 180
-"""Maximum length of a file name without its suffix, in characters, below file systems' limits."""
+"""Maximum length in characters of a file name without its suffix. It is below the limits of file systems."""
 
 
 def make_slug(text: str) -> str:

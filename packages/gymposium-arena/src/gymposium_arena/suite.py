@@ -180,7 +180,7 @@ def _make_game(suite: _SuiteTable, table: _GameTable) -> SuiteGame:
 def _choose_opening(game: Game, default: int | None) -> int:
     """Return the length of the random opening, which varies the matches of deterministic players.
 
-    It is 0 if chance already varies the deals or a player plays alone, and by default at most half of the longest
+    It is 0 if chance already varies the deals or a player plays alone. Its default is at most half of the longest
     match."""
     if game.spec.chance or game.spec.free_text or plays_alone(game):
         return 0

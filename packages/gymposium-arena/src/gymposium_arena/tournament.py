@@ -198,7 +198,7 @@ class MatchesFile(OrderedWriter):
 
 def check_compressed(board: Board, lineup: Lineup) -> bool:
     """Return whether a lineup's file is compressed. Raises `BadOption` if a compressed file lacks matches, and
-    `BadRecord` if it cannot be read."""
+    `BadRecord` if the file cannot be read."""
     path = board.matches_file(lineup)
     if not is_compressed(path):
         return False
@@ -216,7 +216,7 @@ def check_compressed(board: Board, lineup: Lineup) -> bool:
 
 
 def _parse_match(line: bytes) -> tuple[str, bool]:
-    """Return a line's match id, and whether the match is finished; an empty id for an invalid line."""
+    """Return a line's match id, and whether the match is finished. The id is empty for an invalid line."""
     match _parse_json(line):
         case {"format": format, "id": str(match_id), "ending": {"kind": kind}} if format == FORMAT:
             return match_id, kind != "broke off"

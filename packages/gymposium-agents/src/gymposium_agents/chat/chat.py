@@ -80,8 +80,8 @@ class Chat:
         return self._support.dialect
 
     def grows(self, after: After = "user", *, thoughts: bool = True) -> bool:
-        """Return True if a conversation only grows: each prompt is the last prompt, the reply and `more`. `after` says
-        what follows the reply: the user's next message, or results of the reply's calls.
+        """Return True if a conversation only grows: each prompt consists of the last prompt, the reply and `more`.
+        `after` says what follows the reply: the user's next message, or results of the reply's calls.
 
         Returns False if the template rewrites history there, rejects such a conversation, or has no dialect for calls.
         Qwen3's, for example, drops past thoughts when the user speaks again, but not after a tool result. With
@@ -104,7 +104,7 @@ class Chat:
     def conversation(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> tuple[int, ...]:
         """Return the ids of the whole conversation as the template renders it, ready for the next reply. `tools` are
         those that the model may call. With `history="kept"`, returns the ids of a conversation that only grew, with
-        past replies as in `reply`.
+        past replies encoded like `reply`.
 
         Raises `GymposiumError` if the template rejects these messages, or would drop tools or calls."""
         first = next((n for n, message in enumerate(messages) if message["role"] == "assistant"), None)
@@ -113,8 +113,8 @@ class Chat:
         return self.ids(self.rendering(messages, tools))
 
     def rendering(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Rendering:
-        """Render the conversation, ready for the next reply, for a later continuation (`continued`). Raises the same
-        errors as `conversation`."""
+        """Render the conversation, ready for the next reply. `continued` can continue it later. Raises the same errors
+        as `conversation`."""
         offered = self._check_tools(tools, called=any(message.get("tool_calls") for message in messages))
         marks = self._template.marks(list_texts(messages), offered)
         return Rendering(self._template.wording(messages, marks, offered), marks)
@@ -197,7 +197,7 @@ class Chat:
         return f"{self.opened}{text}"
 
     def decoder(self) -> Callable[[int], str]:
-        """Return a function that takes the tokens of a text one by one, and returns the text that each adds. The text
+        """Return a function that takes a text's tokens one by one, and returns the text that each token adds. The text
         of a multi-token character comes with its last token."""
         stream, backend = DecodeStream(skip_special_tokens=False), self._template.backend
         return lambda token: stream.step(backend, token) or ""
@@ -287,8 +287,8 @@ class Chat:
             raise GymposiumError(f"Cannot write these calls for {self._template.name!r}: {error}.") from error
 
     def _find_opening(self) -> str:
-        """Return the beginning of a reply that the template writes, if it opens the model's thoughts. Raises
-        `GymposiumError` if the template drops the user's messages."""
+        """Return the beginning of a reply that the template writes, if this beginning opens the model's thoughts.
+        Raises `GymposiumError` if the template drops the user's messages."""
         probe = self._template.usual.probe
         _, said, behind = self._template.wording([make_user_message(probe)], self._template.usual).rpartition(probe)
         if not said:

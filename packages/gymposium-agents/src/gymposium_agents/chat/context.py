@@ -55,7 +55,7 @@ class Exchange:
 
     @classmethod
     def from_ask(cls, ask: Ask, prompt: Prompt) -> Exchange:
-        """Make the exchange of an ask, without a reply. The message of a retry gives the reason for it."""
+        """Make the exchange of an ask, without a reply. In a retry, the message gives the reason."""
         return cls.showing(ask.observe(prompt.style), prompt, ask.reason)
 
     @classmethod
@@ -144,7 +144,8 @@ class _History:
 
 
 def _list_opening_messages(exchange: Exchange, before: Sequence[Message]) -> Sequence[Message]:
-    """Return the tool results that open an exchange if their calls precede it, else the user's message."""
+    """Return the messages that open an exchange: the tool results if their calls precede it, else the user's
+    message."""
     if exchange.results and before and before[-1].get("tool_calls"):
         return [{"role": "tool", "content": text} for text in exchange.results]
     return [{"role": "user", "content": exchange.later if before else exchange.first}]
@@ -152,7 +153,7 @@ def _list_opening_messages(exchange: Exchange, before: Sequence[Message]) -> Seq
 
 def list_template_tools(how: Reader, game: Game) -> tuple[Tool, ...]:
     """Return the tools that the chat template lists in a game's prompts. Empty if `how` does not read the template's
-    calls: then the messages describe the tools."""
+    calls, because the messages then describe the tools."""
     return list_tools(game) if isinstance(how, ToolsReader) else ()
 
 
@@ -177,8 +178,8 @@ def parse_context(name: str) -> Context:
 
 
 def hide_thoughts(reply: str) -> str:
-    """Return `reply` with a placeholder for each of its thoughts. A thought without a closing tag extends to the end.
-    One opened by the chat template begins at the start. Thoughts in other models' delimiters
+    """Return `reply` with a placeholder for each of its thoughts. A thought without a closing tag extends to the end. A
+    thought opened by the chat template begins at the start. Thoughts in other models' delimiters
     (`gymposium.replies.thoughts`) get one placeholder at the start."""
     first = THOUGHT.search(reply)
     if first is not None and first[0] not in ("<think>", "</think>"):

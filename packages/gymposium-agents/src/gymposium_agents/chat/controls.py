@@ -1,4 +1,5 @@
-"""Control tokens: find them in text, hide those that are not the template's, and encode text without them."""
+"""Control tokens: finding them in text, hiding those that the template did not write, and encoding text without
+them."""
 
 from __future__ import annotations
 
@@ -98,7 +99,7 @@ class ControlTokens:
 
 class Encoder:
     """A copy of a tokenizer with renamed control tokens that begin with `mark`. Text without the mark cannot contain a
-    control token. All other text is encoded as by the tokenizer."""
+    control token. All other text is encoded as the tokenizer does."""
 
     def __init__(self, tokenizer: Tokenizer, controls: ControlTokens, mark: str) -> None:
         renamed = Tokenizer(tokenizer.model)
@@ -155,8 +156,8 @@ class Encoder:
             )
 
     def _spell_out(self, content: str, control: int) -> tuple[int, ...]:
-        """Return the ids of a control token's text, character by character. They replace the token where the model's
-        vocabulary makes it from ordinary text (`</s>`, by merges left over from a conversion)."""
+        """Return the ids of a control token's text, character by character. They replace the token where the
+        vocabulary's merges make it from ordinary text (`</s>`, in some converted tokenizers)."""
         ids = tuple(piece.id for character in content for piece in self._tokenizer.model.tokenize(character))
         if control in ids:
             raise GymposiumError(

@@ -27,7 +27,7 @@ class Endings:
     @classmethod
     def from_template(cls, template: Template, tokenizer: PreTrainedTokenizerBase, before_result: str) -> Self:
         """Find the endings of replies. `before_result` is the template's text between a call and its result. Empty if
-        it writes none."""
+        the template writes no text there."""
         mark = template.usual.reply
         eos = int(tokenizer.eos_token_id)
         last = template.wording(

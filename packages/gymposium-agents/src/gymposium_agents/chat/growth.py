@@ -39,11 +39,11 @@ class Growth:
         also grow after replies with thoughts."""
 
         self.continues = lru_cache(self._continues)
-        """`continues(after)`: whether the template's text after a reply followed by `after` is known, however it treats
-        earlier history."""
+        """`continues(after)`: whether the template's text after a reply followed by `after` is known, even if it
+        rewrites earlier history."""
 
     def behind(self, texts: Sequence[str], after: After, marks: Marks) -> str:
-        """Return the rendering after a reply, with the user's next message, or with one result per text."""
+        """Return the rendered text after a reply: the user's next message, or one result per text."""
         if after == "user":
             messages = [make_user_message("?"), make_assistant_message(marks.reply), *map(make_user_message, texts)]
             return self._template.wording(messages, marks).rpartition(marks.reply)[2]

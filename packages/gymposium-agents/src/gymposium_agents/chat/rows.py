@@ -29,7 +29,7 @@ class TokenRow:
     logprobs: tuple[float, ...]
     """The log-probability of each sampled token as reported by the engine, in nats. 0.0 where the mask is 0."""
     turns: tuple[int, ...]
-    """The index of the turn that sampled the token, counted from 0 over all rows. -1 where the mask is 0."""
+    """The index of the turn in which the token was sampled, counted from 0 over all rows. -1 where the mask is 0."""
 
 
 def token_rows(turns: Sequence[TurnTokens]) -> list[TokenRow]:
@@ -65,7 +65,8 @@ def _continues(turn: TurnTokens, before: TurnTokens) -> bool:
 
 
 def _make_row(turns: Sequence[TurnTokens], indices: Sequence[int]) -> TokenRow:
-    """Make the row of these turns: for each, the part of its prompt that is not yet in the row, then its completion."""
+    """Make the row of these turns. For each turn, append the part of its prompt that is not yet in the row, then its
+    completion."""
     ids: list[int] = []
     mask: list[int] = []
     logprobs: list[float] = []

@@ -29,7 +29,7 @@ from gymposium_agents.modeling.model_files import MOST_SETTINGS_BYTES
 ReadingName = Literal["strict", "lenient"]
 
 TOOLS = "tools"
-"""The form of replies in which a model calls tools with its chat template's format."""
+"""The form of replies for tool calls in the chat template's format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class PlayerSettings:
     with thoughts that a template such as Qwen3's would drop."""
 
     reading: ReadingName = "strict"
-    """How replies are read. `strict`: the whole reply must have its form, as in training. `lenient`: a marked move is
-    also found after thoughts, within text and in code fences. Tool calls are always read strictly."""
+    """How replies are read. `strict`: the whole reply must have the requested form, as in training. `lenient`: a marked
+    move is also found after thoughts, within text and in code fences. Tool calls are always read strictly."""
 
     FILE: ClassVar[str] = "player.json"
 

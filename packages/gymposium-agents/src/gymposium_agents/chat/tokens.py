@@ -25,7 +25,7 @@ class Message(TypedDict):
     """The calls of a reply, in order. The following messages of role `tool` contain their results, in the same
     order."""
     name: NotRequired[str]
-    """The tool whose result a message of role `tool` contains. If missing, it follows from the call."""
+    """The tool whose result a message of role `tool` contains. If missing, it is taken from the call."""
 
 
 History = Literal["template", "kept"]
@@ -66,8 +66,8 @@ class TokenRequest:
 
     prompt: tuple[int, ...]
     rng: random.Random
-    """The only source of randomness of the completion, so that other requests in a batch do not affect it. An engine in
-    this process draws once per token. A server gets a seed from it."""
+    """The only source of randomness of the completion, so that other requests in a batch do not affect the completion.
+    An engine in this process draws one number per token. A server gets a seed drawn from it."""
     policy: Policy | None = None
     """The policy that answers, or None for the engine's current policy."""
     conversation: str | None = None

@@ -73,8 +73,8 @@ def _find_dialect(template: Template, calls: Sequence[Call]) -> Dialect | None:
 
 
 def _render_calls(template: Template, calls: Sequence[Call]) -> str:
-    """Return the template's text for a reply with these calls, whose last argument is the mark of a reply. It begins
-    where it differs from a reply without calls, and ends with the reply."""
+    """Return the template's text for a reply with these calls, whose last argument is the mark of a reply. The text
+    begins where it differs from a reply without calls, and ends with the reply."""
     probe, mark = template.usual.probe, template.usual.reply
     tools = probe_tools("?")
     whole = _render(

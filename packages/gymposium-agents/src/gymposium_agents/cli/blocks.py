@@ -19,8 +19,8 @@ Measures = dict[str, Callable[[Score], str]]
 
 
 def make_blocks(evaluation: Evaluation) -> Iterator[Table]:
-    """Yield one table per three measures of a kind. It has a row for all matches and, with several seats, a row per
-    seat."""
+    """Yield one table per three measures of a kind. A table has a row for all matches and, with several seats, a row
+    per seat."""
     rows = {"all": evaluation.overall}
     if len(evaluation.by_seat) > 1:
         rows |= {f"seat {seat}": score for seat, score in enumerate(evaluation.by_seat)}

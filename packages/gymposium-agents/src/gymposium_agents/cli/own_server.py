@@ -1,4 +1,4 @@
-"""The players of a command. With `--start-server`, they use a vLLM server that runs until the command ends."""
+"""Making of a command's players. With `--start-server`, they use a vLLM server that runs until the command ends."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ServerOptions = Annotated[
 
 
 def find_powerful_options(options: Sequence[str]) -> list[str]:
-    """Return the server options that a run's settings need the user's permission for. vLLM's own options may name code
+    """Return the server options in a run's settings that need the user's permission. vLLM's own options may name code
     and files."""
     return [option for option in options if option.partition("=")[0] == "more"]
 
@@ -92,8 +92,8 @@ def open_players(
 
 
 def make_server_settings(model: str, rank: int, options: Sequence[str]) -> list[ServerSettings]:
-    """Parse the settings of each server of a model, with adapters up to this rank, from `NAME=VALUE` texts. Raises
-    `BadOption` or `UnknownName`."""
+    """Parse the settings of a model's servers from `NAME=VALUE` texts, and return one object per server. `rank` is the
+    highest rank of adapters. Raises `BadOption` or `UnknownName`."""
     from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings, divide_devices
 
     known = {field.name for field in fields(ServerSettings)} - {"model"} | {"servers"}
@@ -115,7 +115,8 @@ def make_server_settings(model: str, rank: int, options: Sequence[str]) -> list[
 
 
 def _parse_language_model(text: str) -> Mapping[str, str | None] | None:
-    """Return the groups of `lm:MODEL@ADAPTER`, or None for any other player and for one with an `engine` option."""
+    """Return the parts of a player's text `lm:MODEL@ADAPTER` by name. Returns None for other players, and for a player
+    with an `engine` option."""
     groups = host().opponents["lm"].parse(text)
     return None if groups is None or "engine" in parse_options(groups["options"]) else groups
 

@@ -96,7 +96,7 @@ class Adapters:
         self.model, self._names[policy] = peft, name
 
     def digest(self, policy: Policy) -> str | None:
-        """Return the digest of a policy's tensors in memory, or None if it has no adapter."""
+        """Return the digest of a policy's tensors in memory, or None for a policy without an adapter."""
         self.check(policy)
         name = self._names[policy]
         return None if name is None else compute_lora_digest(self.model, adapter=name)
@@ -117,7 +117,7 @@ class Adapters:
 
     @contextmanager
     def answering(self, policy: Policy) -> Iterator[None]:
-        """Make the model answer as `policy`, without dropout, inside the block, and restore it afterwards."""
+        """Let the model answer as `policy`, without dropout, inside the block. Restores the model afterwards."""
         name, model = self._names[policy], self.model
         in_training = [module for module in model.modules() if module.training]
         for module in in_training:

@@ -24,7 +24,8 @@ or an unreadable tool call; or another attempt may succeed."""
 RETRY_COUNT = "x-stainless-retry-count"
 """The library's request header with the number of earlier attempts."""
 NOT_AN_ANSWER = "gymposium_not_an_answer"
-"""Error type of a body with status 200 that holds no answer. Its `message` says why, and its `body` is the text."""
+"""Error type of a body with status 200 that holds no answer. The error's `message` says why, and its `body` is the
+text."""
 
 _LONGEST = 300
 """Maximum number of characters that messages quote from the service."""
@@ -229,8 +230,8 @@ def find_kind(status: int, content: bytes) -> Kind | None:
 def make_rate_limit_headers(content: bytes, attempt: int) -> dict[str, str]:
     """Make the retry headers for a 429 without `Retry-After`. `attempt` counts from 0.
 
-    Without credit, there is no retry. Otherwise the delay is the one in the service's message. By default, six retries
-    take a minute together, because most services limit requests per minute."""
+    Without credit, there is no retry. Otherwise the delay is taken from the service's message. By default, six retries
+    take a minute in total, because most services limit requests per minute."""
     text = _extract_searchable_text(content)
     if _NO_CREDIT.search(text):
         return {"x-should-retry": "false"}
@@ -265,7 +266,7 @@ def _count_attempts(error: APIStatusError) -> int:
 
 
 def _explain_few_retries(error: APIStatusError, settings: ApiSettings) -> str:
-    """Return why the library stopped retrying early, or "" if it made all retries."""
+    """Return the reason why the library stopped retrying early, or "" if it made all retries."""
     if _count_attempts(error) > settings.retries:
         return ""
     wait = _read_retry_delay(error.response.headers)

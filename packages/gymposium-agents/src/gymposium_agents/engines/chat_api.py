@@ -33,7 +33,8 @@ _MOST_TOKENS = 10**9
 
 
 _CUT_OFF = {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
-"""Finish reasons of a reply that reached a token limit: OpenAI's and vLLM's, Anthropic's and Gemini's, others'."""
+"""Finish reasons of a reply that reached a token limit: OpenAI's and vLLM's, Anthropic's and Gemini's, and other
+services'."""
 _WITHHELD = {
     "content_filter",
     "safety",
@@ -123,8 +124,8 @@ class OpenAIChatEngine:
         return counted + self._accepted.remarks()
 
     def close(self) -> None:
-        """Cancel requests in flight and close the connections. The engine cannot be used afterwards. Without this call,
-        connections are closed when the engine is garbage-collected."""
+        """Cancel all requests in flight, and close the connections. The engine cannot be used afterwards. Without this
+        call, connections are closed when the engine is garbage-collected."""
         self._end()
         self._loop.join()
 
@@ -224,9 +225,9 @@ def _fill_in_count(sentence: str, count: int) -> str:
 
 
 def _read_content(content: Any) -> str:
-    """Return the text of a message's content: the text, or the joined text parts of a list. It is empty if the message
-    contains only thoughts, a tool call or a refusal. Thoughts are in another field or in other parts
-    (`reasoning_content`, `thinking`), which are ignored.
+    """Return the text of a message's content, which is a text or a list of parts. It is empty if the message contains
+    only thoughts, a tool call or a refusal. Thoughts are in another field or in other parts (`reasoning_content`,
+    `thinking`), which are ignored.
 
     Raises `_NoReply` if the content cannot be a reply's text, or has parts of unknown types."""
     if not isinstance(content, list):
@@ -256,9 +257,9 @@ def _has_thoughts(message: Mapping[str, Any]) -> bool:
 
 
 def _read_usage(usage: object) -> tuple[int | None, int | None]:
-    """Return the numbers of prompt and completion tokens, or None for a number that the service did not report. Tokens
-    in the total that are in neither are thoughts, which some services leave out of the completion. Raises `_NoReply`
-    for a value that is not a count."""
+    """Return the numbers of prompt and completion tokens, or None for a number that the service did not report. If the
+    total exceeds the sum, the rest are thoughts, which some services do not count as completion. Raises `_NoReply` for
+    a value that is not a count."""
     if usage is not None and not isinstance(usage, dict):
         raise _NoReply("its usage is not an object")
     prompt, completion = _read_count(usage or {}, "prompt_tokens"), _read_count(usage or {}, "completion_tokens")

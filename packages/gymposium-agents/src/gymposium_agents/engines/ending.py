@@ -19,7 +19,8 @@ _ended = Event()
 
 
 class EngineCalls:
-    """The calls of one engine: one at a time, each in its caller's thread, and none after the shutdown has begun."""
+    """The calls of one engine. They run one at a time, each in its caller's thread. After the shutdown has begun, no
+    call runs."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -27,7 +28,8 @@ class EngineCalls:
         _all.add(self)
 
     def go_on(self) -> None:
-        """Check between two passes of a call whether the program is shutting down. If it is, this never returns."""
+        """Check between two passes of a call whether the program is shutting down. If it is, this method never
+        returns."""
         if _ended.is_set():
             self.lock.release()
             Event().wait()

@@ -36,7 +36,7 @@ _STATUSES = (
 )
 """Statuses for the words that services use in `code`, `status` or `type` in place of a number."""
 _FAILED = frozenset({"error", "insufficient_system_resource", "abort", "network_error"})
-"""Finish reasons of a reply that the server broke off: OpenRouter's, DeepSeek's, vLLM's and SGLang's, GLM's."""
+"""Finish reasons of a reply that the server broke off: those of OpenRouter, DeepSeek, vLLM and SGLang, and GLM."""
 UNFINISHED = frozenset({"", "none", "null"})
 """Finish reasons of a reply that has not ended."""
 _MINIMAX = {1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 2013: 400}
@@ -82,7 +82,7 @@ def find_first_choice(answer: Any) -> Any:
 
 
 def list_finish_words(choice: Any) -> set[str]:
-    """Return a choice's finish reason in lower case, split at a prefix such as Gemini's `content_filter:
+    """Return a choice's finish reason in lower case, both whole and split at a colon, as in Gemini's `content_filter:
     RECITATION`."""
     reason = str(choice.get("finish_reason") if isinstance(choice, dict) else None).lower()
     return {reason, *map(str.strip, reason.split(":"))}

@@ -52,7 +52,8 @@ class Group:
 
 
 def plan_groups(prompts: Sequence[Tokens], capacity: int) -> list[Group]:
-    """Divide distinct prompts into groups with a common prefix. The prefixes have at most `capacity` tokens in all."""
+    """Divide distinct prompts into groups with a common prefix. The prefixes have at most `capacity` tokens in
+    total."""
     groups: list[Group] = []
     room = capacity
     for part, prefix in _split(sorted(prompts), 0, few=len(prompts) <= FEW):

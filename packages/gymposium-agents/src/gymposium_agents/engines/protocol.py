@@ -39,8 +39,8 @@ class TokenEngine(Protocol):
     def score(
         self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None
     ) -> list[tuple[float, ...]]:
-        """Return the log-probabilities of given completions: for each (prompt, completion) pair, one number per
-        completion token, at `temperature`, which must be above 0."""
+        """Return the log-probabilities of given completions at `temperature`, which must be above 0. Each (prompt,
+        completion) pair gets one number per completion token."""
 
 
 @runtime_checkable
@@ -57,7 +57,7 @@ class AdapterHost(Protocol):
 
     def load(self, directory: Path, policy: Policy) -> None:
         """Load the adapter in `directory` (PEFT's layout, with its files at the root) as `policy`, in addition to the
-        other adapters. It answers requests that name it. Returns when the adapter is ready.
+        other adapters. The adapter answers requests that name `policy`. Returns when the adapter is ready.
 
         Raises `GymposiumError` with the fix if it does not fit: its rank is too high, or it has another base."""
 
@@ -80,8 +80,8 @@ class WeightsHost(TokenEngine, Protocol):
         """Replace all weights with the safetensors in `directory`, and make them the current policy. Returns when they
         are loaded. The directory must stay until the next version replaces this one.
 
-        Each reply is sampled by one version, which it reports. Requests that name an earlier version get replies of
-        this one. Raises `GymposiumError` with the fix if the weights do not fit. The engine then keeps the old
+        Each reply is sampled by one version, which it reports. Requests that name an earlier version get replies from
+        this version. Raises `GymposiumError` with the fix if the weights do not fit. The engine then keeps the old
         ones."""
 
 
@@ -104,7 +104,7 @@ class SharedModel(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStart:
-    """The model that an engine is made for, with its loading options. The engine's factory is called with it."""
+    """The model for a new engine, with its loading options. The engine's factory is called with this object."""
 
     model: str
     """A directory or a hub name."""
@@ -140,7 +140,7 @@ class MultiServerEngine(Protocol):
 
     def each_server(self, ask: Callable[[TokenEngine], T]) -> dict[str, T]:
         """Call `ask` concurrently with an engine over each single server, in several threads. Returns the results by
-        server name. Unavailable servers are left out, but there is at least one result."""
+        server name. Unavailable servers are left out, but the results contain at least one server."""
 
 
 @dataclass(slots=True)

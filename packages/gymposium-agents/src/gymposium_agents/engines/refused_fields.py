@@ -1,4 +1,4 @@
-"""Optional fields of a request that a chat service refuses, and the request without them."""
+"""Optional request fields that a chat service refuses, and requests without these fields."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class AcceptedFields:
         self.left_out: set[str] = set()
 
     def adapt(self, refused: str) -> None:
-        """Remember that the service refuses this field."""
+        """Note that the service refuses this field, and stop sending it."""
         if refused in LIMITS:
             self.limit = LIMITS[1 - LIMITS.index(refused)]
         else:

@@ -21,8 +21,8 @@ def find_engine_spec(name: str) -> EngineSpec:
 
 
 def read_engine_settings(where: str, spec: EngineSpec, values: Mapping[str, Any]) -> Any:
-    """Return the settings of an engine, an object of the spec's settings class. `where` names their table or player in
-    errors.
+    """Return the settings of an engine, an object of the spec's settings class. In errors, `where` names the table or
+    player with the settings.
 
     Raises `UnknownName` for an unknown setting, `BadOption` for an invalid value, and `PluginError` if the class cannot
     be imported."""

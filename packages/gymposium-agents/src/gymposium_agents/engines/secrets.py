@@ -38,9 +38,9 @@ def remove_secret(text: str, secret: str | None) -> str:
     """Replace each occurrence of the secret in the text with `[key]`.
 
     Finds it plain, in base64 or hexadecimal, escaped for JSON, HTML or URLs (even nested), in lookalike letters, or
-    with invisible characters in between. If it occurs only in encoded forms, the text is returned with all escapes
-    undone, or as `[key]` after more than `_MOST_LAYERS` layers. A secret of fewer than eight characters stays, because
-    it may be a word or a move."""
+    with invisible characters in between. If the secret occurs only in encoded forms, the text is returned with all
+    escapes undone. After more than `_MOST_LAYERS` layers, it is returned as `[key]`. A secret of fewer than eight
+    characters stays, because it may be a word or a move."""
     if not secret or len(secret) < _SHORTEST:
         return text
     forms = _make_pattern(secret)

@@ -125,8 +125,8 @@ class TransformersEngine:
             return self._adapters.digest(policy)
 
     def weights_changed(self, policy: Policy) -> None:
-        """Rename the model's initial weights to `policy` and make it current, after a learner that shares the model
-        changed them."""
+        """Rename the model's initial weights to `policy`, and make it the current policy. Call this after a learner
+        that shares the model changes the weights."""
         with self._calls.lock:
             base_changed = self._adapters.own not in self._adapters.held
             self._prefixes.drop(None if base_changed else self._adapters.own)  # all adapters depend on the base
@@ -188,7 +188,7 @@ class TransformersEngine:
 
     def _sample(self, model: Any, fill: Fill, replies: list[_Reply], sampling: Sampling) -> list[_Reply]:
         """Sample the rest of these replies. Returns those that were set aside because all keys and values together
-        would exceed `cache_bytes`. They continue later, after the tokens they have."""
+        would exceed `cache_bytes`. They continue later from the tokens that they already have."""
         most = max(reply.room - len(reply.ids) for reply in replies)
         batch, place = fill(model, list({reply.tokens: None for reply in replies}), self.pad, min(most, GROWTH))
         node = {id(reply): place[reply.tokens] for reply in replies}  # each reply's row in the batch
@@ -216,8 +216,8 @@ class TransformersEngine:
             extend(model, batch, [parent for parent, _ in nodes], new, torch.ones_like(new))
 
     def _split_first_batch(self, replies: list[_Reply]) -> tuple[list[_Reply], list[_Reply]]:
-        """Return the replies to sample together, and the rest. The first ones fit into the budgets, with padded
-        prompts, space for the next tokens, and one token's logits each. At least one reply is taken."""
+        """Return the replies to sample together, and the rest. The replies to sample fit into the budgets, which count
+        padded prompts, space for the next tokens, and one token's logits per reply. At least one reply is taken."""
         most = max(1, LOGIT_BUDGET // _get_vocabulary_size(self.model))
         longest = 0
         for count, reply in enumerate(replies):
@@ -296,7 +296,7 @@ def _invert_distributions(probabilities: Tensor, where: Tensor, draws: Tensor) -
 
 
 def _clamp_below(numbers: Tensor, limits: Tensor) -> Tensor:
-    """Clamp numbers to below their limits, which rounding may have reached."""
+    """Clamp numbers below their limits, because rounding may have reached the limits."""
     return torch.minimum(numbers, torch.nextafter(limits, torch.zeros_like(limits)))
 
 

@@ -1,5 +1,5 @@
-"""The messages to a judge: instructions, and the transcripts of a group in tags. Their text is escaped, so that it
-cannot close a tag."""
+"""The messages to a judge: instructions, and the transcripts of a group in tags. Transcripts are escaped, so that their
+text cannot close a tag."""
 
 from __future__ import annotations
 
@@ -66,6 +66,6 @@ def _add_tags(tag: str, text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Escape the characters of tags. A lone surrogate, which a request cannot contain, becomes its number."""
+    """Escape the characters of tags. A lone surrogate, which a request cannot contain, is replaced by its number."""
     shown = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

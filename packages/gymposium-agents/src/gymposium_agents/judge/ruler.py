@@ -39,8 +39,8 @@ class Ruler:
     the match score, as in `weighted`.
 
     A group is one request, with temperature 0 and no retry. If the engine fails, or the answer is not exactly one score
-    per trajectory, the group is `UnratedGroup`. Trajectories with equal transcripts are shown once and get the same
-    score. If all are equal, the judge is not asked and the group is `UnratedGroup`."""
+    per trajectory, the group is unrated (`UnratedGroup`). Trajectories with equal transcripts are shown once and get
+    the same score. If all are equal, the judge is not asked and the group is unrated."""
 
     def __init__(self, engine: ChatEngine, rubric: str = RUBRIC, *, max_tokens: int = MAX_TOKENS) -> None:
         """`rubric` describes how to compare trajectories. `max_tokens` limits the judge's answer."""

@@ -66,7 +66,7 @@ def _describe_position(match: Match, seat: int) -> str:
 
 
 def _list_reply_parts(turns: Iterator[Turn], trajectory: Trajectory, played: str | None) -> Iterator[TranscriptPart]:
-    """Yield the replies of one decision. `played` is its move, or None if the match ended at it."""
+    """Yield the replies of one decision. `played` is the decision's move, or None if the match ended there."""
     for turn in turns:
         yield TranscriptPart("reply", turn.text if turn.action is None else f"action {turn.action}")
         if turn.reading == "move":

@@ -1,6 +1,6 @@
 """LoRA adapters on a model: attach a new one, or load a saved one.
 
-PEFT is imported on use, because it takes seconds, and a run without adapters does not need it.
+PEFT is imported on use, because importing it takes seconds and a run without adapters does not need it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def check_targets(model: Any, targets: Collection[str]) -> None:
 
 
 def list_targets(model: Any) -> list[str]:
-    """Return the full names of the layers that a LoRA can be attached to: all linear ones except the output.
+    """Return the full names of the layers to which a LoRA can be attached: all linear layers except the output.
 
     In a mixture of experts, experts and routers are tensors, not linear layers. PEFT renames targets such as
     `gate_proj` to these tensors, so linear layers with such names are left out, too."""

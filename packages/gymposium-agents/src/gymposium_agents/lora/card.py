@@ -30,8 +30,8 @@ def make_model_card(
     """Return the text of `README.md` in the repository `repo`, for an adapter, or for a whole model if `adapter` is
     None.
 
-    `settings` are those of `player.json`. `base` is the base model, `game` the game that the model was trained to play,
-    and `trained` the facts from its run, if known."""
+    `settings` are those of `player.json`. `base` is the base model, and `game` is the game that the model was trained
+    to play. `trained` holds the facts from its run, if known."""
     games = (game,) if game else trained.games if trained else ()
     game = games[0] if games and not games[0].endswith("…") else None
     hub_base = base if base is not None and _is_hub_name(base) else None

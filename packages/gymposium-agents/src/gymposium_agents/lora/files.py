@@ -1,4 +1,4 @@
-"""The files of an adapter: read them, and check whether vLLM can serve the adapter. This module does not import
+"""The files of an adapter: reading them, and checking whether vLLM can serve the adapter. This module does not import
 torch."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_RANK = 512
 
 _PREFIX, _A, _B = "base_model.model.", ".lora_A.weight", ".lora_B.weight"
 _PLAIN_STARTS = ("gaussian", "eva", "orthogonal", "mica", "lora_ga")
-"""Initializations of a LoRA's weights (`init_lora_weights`) that do not change the base model's."""
+"""Initializations of a LoRA's weights (`init_lora_weights`) that do not change the base model's weights."""
 _ENDS = frozenset({"lm_head", "embed_tokens", "embed_out", "wte", "lora_embedding_A", "lora_embedding_B"})
 """Parts of the tensor names in a language model's first or last layer."""
 
@@ -138,8 +138,8 @@ def read_adapter(directory: str | Path) -> Adapter:
 
 
 def list_extra_changes(config: Mapping[str, Any]) -> list[str]:
-    """Return what a LoRA changes in addition to adding low-rank matrices to its layers. Such an adapter cannot share
-    its base model with others. `config` contains `adapter_config.json`."""
+    """Return the changes that a LoRA makes in addition to low-rank matrices on its layers. An adapter with such changes
+    cannot share its base model with other adapters. `config` contains `adapter_config.json`."""
     bias, saved = config.get("bias", "none"), config.get("modules_to_save")
     start = config.get("init_lora_weights", True)
     return _select_true({
@@ -158,7 +158,7 @@ def list_unservable_features(config: Mapping[str, Any], tensors: Collection[str]
     """Return the reasons why vLLM would refuse a LoRA, or load it and answer with other weights. Empty if vLLM can
     serve it.
 
-    `config` contains `adapter_config.json`, and `tensors` the names in the weights. The reasons are those in
+    `config` contains `adapter_config.json`, and `tensors` contains the names in the weights. The reasons are those in
     `vllm/lora/peft_helper.py` of vLLM 0.32, and settings that its later layers ignore without an error
     (vllm-project/vllm#51594)."""
     ends = sorted(name for name in tensors if not _ENDS.isdisjoint(name.split(".")))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 OUT_OF_ROUNDING = 1.5
-"""Changes are compared if the learner's variance exceeds that of rounding by this factor."""
+"""Changes are compared if the variance of the learner's changes exceeds the rounding variance by this factor."""
 ROUNDING_SHARE = 1 / 20
 """Minimum standard deviation of rounding, as a share of the tolerance for the mean. Engine and learner may
 agree bitwise at one version and not at the next. For bfloat16, the minimum is 0.005 nats."""
@@ -31,8 +31,8 @@ class LogprobChange:
     learner: float
     """Standard deviation of the learner's changes, in nats."""
     correlation: float
-    """The larger of Pearson's and Spearman's correlation between the two. A few tokens with large rounding can spoil
-    one of them."""
+    """The larger of Pearson's and Spearman's correlation between the engine's and the learner's changes. A few tokens
+    with large rounding can spoil one of the two."""
     least: float
     """Half of the correlation expected if the update arrived."""
 
@@ -43,7 +43,7 @@ class LogprobChange:
 
 
 class ChangeTracker:
-    """Changes of an engine's and a learner's log-probabilities of the same tokens, from version to version."""
+    """Changes of the same tokens' log-probabilities from version to version, for an engine and a learner."""
 
     def __init__(self, tolerance: float) -> None:
         """`tolerance` is the largest accepted difference between log-probabilities, in nats."""

@@ -67,7 +67,7 @@ def _make_peft_pattern(field: str, text: str) -> str:
 
 
 def _find_objection(expressions: Sequence[tuple[str, str]], names: Sequence[str]) -> str:
-    """Return why the expressions cannot be used, or "" after matching all of them against all names."""
+    """Return the reason why the expressions cannot be used. Returns "" after matching all of them against all names."""
     for field, text in expressions:
         try:
             pattern = re.compile(text)

@@ -72,7 +72,7 @@ class AdapterStore:
         return policy
 
     def path(self, policy: Policy) -> Path:
-        """Return the directory of a version. Raises `GymposiumError` if it is not in the store."""
+        """Return the directory of a version. Raises `GymposiumError` if the version is not in the store."""
         place = self._find_path(policy)
         if not (place / MARK).is_file():
             versions = ", ".join(str(other.version) for other in self.list()) or "none"
@@ -106,12 +106,13 @@ class AdapterStore:
     def roll_back(self, policy: Policy) -> None:
         """Make a version the current one. Nothing is removed.
 
-        Raises `GymposiumError` if it is not in the store."""
+        Raises `GymposiumError` if the version is not in the store."""
         self.path(policy)
         self._write_pointer(policy, before=None)
 
     def remove(self, policy: Policy) -> None:
-        """Remove a version's files. Raises `GymposiumError` if it is not in the store, or is the current one."""
+        """Remove a version's files. Raises `GymposiumError` if the version is not in the store, or is the current
+        one."""
         place = self.path(policy)
         if policy == self.current():
             raise GymposiumError(

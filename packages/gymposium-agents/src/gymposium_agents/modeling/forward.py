@@ -2,8 +2,8 @@
 then the tokens after it.
 
 Prompts of games repeat most of their tokens: the rules are always the same, and the empty board is in every match.
-Nothing is approximated. The shared prefix has one key-value cache, which is expanded or selected, and gradients flow
-through both. Prompts are left-padded after the shared prefix.
+Nothing is approximated. The shared prefix has one key-value cache, which is expanded or selected. Gradients flow
+through both operations. Prompts are left-padded after the shared prefix.
 
 Padding may occur in the middle of a row, so sliding windows are counted in positions, not in cache slots. For sequences
 longer than the window, the model gets masks from `gymposium_agents.modeling.windows`, and the cache keeps all tokens.
@@ -54,9 +54,9 @@ and the row of each prompt."""
 def prefill(
     model: Any, prompts: Sequence[Tokens], pad: int, *, prefix: Cache | None = None, room: int | None = None
 ) -> PrefilledBatch:
-    """Run B distinct prompts, with their common prefix run once. `prefix` is an optional cache of one row with the keys
-    and values of tokens that all prompts begin with. It must not be used afterwards. With `room`, memory for that many
-    further tokens is preallocated, so that the batch grows faster. It then has no gradients."""
+    """Run B distinct prompts, with their common prefix run once. `prefix` is an optional cache of one row, with the
+    keys and values of tokens that begin all prompts. It must not be used afterwards. With `room`, memory for that many
+    further tokens is preallocated, so that the batch grows faster. The batch then has no gradients."""
     device = model.device
     cache: Cache = DynamicCache() if prefix is None else prefix
     known = cache.get_seq_length()
@@ -105,8 +105,8 @@ def extend(model: Any, batch: PrefilledBatch, parents: Sequence[int], tokens: Te
 
 
 def run_forward(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, *, keep: int = 1) -> Tensor:
-    """Run `ids` [B, K] after the tokens in `cache`. `mask` [B, T] covers both. None means no padding. Returns float32
-    logits [B, `keep`, V] after the last `keep` tokens.
+    """Run `ids` [B, K] after the tokens in `cache`. `mask` [B, T] covers the cached tokens and `ids`. None means no
+    padding. Returns float32 logits [B, `keep`, V] after the last `keep` tokens.
 
     Raises `GymposiumError` for a model whose layers cache anything other than keys and values."""
     place, length = cache.get_seq_length(), ids.shape[1]
@@ -168,9 +168,9 @@ def split_into_chunks(
     pairs: Sequence[tuple[Tokens, Tokens]], budget: int, predicted: int | None = None
 ) -> Iterator[list[int]]:
     """Yield indices of distinct (prompt, completion) pairs in chunks of at most `budget` padded tokens. At most
-    `predicted` (default: `budget`) of them are in completions. A chunk has at least one pair. Pairs with equal prompts,
-    and prompts with long common prefixes, share a chunk if possible. Prompts or completions of different length are in
-    different chunks."""
+    `predicted` of these tokens (default: `budget`) are in completions. A chunk has at least one pair. Pairs with equal
+    prompts, and prompts with long common prefixes, share a chunk if possible. Prompts or completions of different
+    length are in different chunks."""
     most = budget if predicted is None else predicted
     members: dict[Tokens, list[int]] = {}
     for i, (prompt, _) in enumerate(pairs):

@@ -52,8 +52,8 @@ class Origin:
 
 
 def _find_directory(model: str) -> Path | None:
-    """Return the directory with a model's files: the model's directory, or the cached copy of a hub name. Returns None
-    if neither exists."""
+    """Return the directory with a model's files: a local directory, or the cached copy of a hub model. Returns None if
+    neither exists."""
     if Path(model).is_dir():
         return Path(model)
     config = try_to_load_from_cache(model, "config.json")

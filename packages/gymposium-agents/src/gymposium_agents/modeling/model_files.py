@@ -28,7 +28,7 @@ _BUILT_IN = (None, "eager", "sdpa", "flex_attention", "paged|eager", "grouped_mm
 """Implementations of attention and experts that need no other package. transformers imports other implementations, and
 downloads them from the hub if they are not installed."""
 _REDIRECTS = ("configuration_files", "attribute_map", "sub_configs", "sub_configs_defaults")
-"""Config keys that make transformers read another file, or treat a key as another one."""
+"""Config keys that make transformers read another file, or treat a key like another key."""
 
 
 class UnsafeModelError(GymposiumError):
@@ -143,7 +143,7 @@ def _find_cached_copy(name: str, local_files_only: bool) -> Path:
 
 
 def _list_entries(file: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the keys and values of a file at any depth, read as by transformers. Damaged files yield nothing, because
+    """Yield the keys and values of a file at any depth, read as transformers does. Damaged files yield nothing, because
     their loader reports them."""
     if not file.exists():
         return

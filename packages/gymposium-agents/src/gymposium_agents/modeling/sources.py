@@ -1,4 +1,4 @@
-"""The sources of a model's files, and the trust in them: files are only read as data unless the user allows more."""
+"""The sources of a model's files, and trust in the files. They are only read as data unless the user allows more."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def find_title(model: str | Path) -> str | None:
 
 
 def prepare_reading(name: str | Path, trust: Trust) -> dict[str, Any]:
-    """Check a model's files, and return the arguments for transformers' `from_pretrained`. With them, it never prompts
-    at the terminal, and skips an unreachable hub, which would cost 90 seconds.
+    """Check a model's files, and return the arguments for transformers' `from_pretrained`. With these arguments,
+    transformers never prompts at the terminal. It also skips an unreachable hub, which would cost 90 seconds.
 
     Raises `UnsafeModelError`, and `OSError` or `ValueError` for a model that cannot be found."""
     here = is_only_local(name)

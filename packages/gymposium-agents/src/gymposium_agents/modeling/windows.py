@@ -55,8 +55,8 @@ def has_grouped_heads(model: Any) -> bool:
 
 def make_window_mask(model: Any, layers: SlidingWindow, mask: Tensor, queries: int) -> Tensor | dict[str, Tensor]:
     """Return the `attention_mask` of a model with sliding-window layers, for the last `queries` places of `mask` [B,
-    T], which is 1 at tokens and 0 at padding. Its shape is [B, 1, queries, T]. A model with both kinds of layers gets
-    one mask per kind."""
+    T]. `mask` is 1 at tokens and 0 at padding. The result has the shape [B, 1, queries, T]. A model with both kinds of
+    layers gets one mask per kind."""
     positions = mask.cumsum(dim=1)
     places = torch.arange(mask.shape[1], device=mask.device)
     asking = places[-queries:, None]

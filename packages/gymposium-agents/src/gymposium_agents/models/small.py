@@ -122,8 +122,8 @@ def _convert_to_bytes(chunk: str) -> str:
 
 
 def _is_word(chunk: str) -> bool:
-    """Return True if a chunk, in the tokenizer's representation, may be one token although it is not a move. It has
-    several characters and no digits, because numbers and the names of cells differ in each prompt."""
+    """Return True if a chunk, in the tokenizer's representation, may be one token although it is not a move. Such a
+    chunk has several characters and no digits, because numbers and names of cells differ in each prompt."""
     return len(chunk) > 1 and not any(character.isdigit() for character in chunk)
 
 

@@ -1,6 +1,6 @@
 """The player `api:MODEL`: a language model behind a chat service, for evaluation and as an opponent.
 
-It sends messages and receives text. Its traces have no tokens, so they cannot be used for training.
+The player sends messages and receives text. Its traces have no tokens, so they cannot be used for training.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class ChatTurn:
 class ApiPlayer:
     """A player whose replies come from a chat engine.
 
-    Sampling is keyed by match, seat and turn, if the service honors its seed. Few services do, and a service may later
-    run another model under the same name, so runs are not reproducible."""
+    Sampling is keyed by match, seat and turn, if the service honors its seed. Runs are not reproducible, because few
+    services honor seeds, and a service may later run another model under the same name."""
 
     def __init__(
         self, name: str, engine: ChatEngine, settings: PlayerSettings, service: ApiSettings | None = None

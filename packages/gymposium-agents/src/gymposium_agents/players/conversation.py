@@ -1,7 +1,7 @@
 """The conversation of one seat in one match, and the prompt of its next turn.
 
-A conversation is stored in `Ask.memory`: each seat has its own, and it ends with the match. A model's thoughts are
-stored only here and in the trace of its turn.
+A conversation is stored in `Ask.memory`. Each seat has a separate conversation, which ends with the match. A model's
+thoughts are stored only here and in the trace of its turn.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Conversation:
 
 
 def make_conversation_name(ask: Ask) -> str:
-    """Return the name of the conversation of the ask's seat, for engines (`TokenRequest.conversation`)."""
+    """Return a name for the conversation of the ask's seat. Engines use it (`TokenRequest.conversation`)."""
     return f"{ask.key}/{ask.seat}"
 
 

@@ -2,9 +2,9 @@
 
 To compute it, each move gets a score: the log-probability of its canonical reply, including the end of turn, at the
 playing temperature. The *legal-restricted* policy is the softmax of the scores over the legal moves. The *legal mass*
-is the sum of their exponentials: the probability that a reply is the canonical one of a legal move. Other replies are
-illegal, unreadable, or name a legal move differently (other white space, another tokenization). The legal-restricted
-policy represents the agent's play only if the legal mass is near 1.
+is the sum of their exponentials: the probability that a reply is the canonical reply for a legal move. Other replies
+are illegal, unreadable, or name a legal move differently (other white space, another tokenization). The
+legal-restricted policy represents the agent's play only if the legal mass is near 1.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def compute_move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> li
 def estimate_distributions(player: PromptedModel, asks: Sequence[Ask], samples: int = 256) -> list[MoveDistribution]:
     """Return the distribution at each ask, counted over `samples` replies read like the driver's. Use it for a player
     that may think first. The player's memory is unchanged. The samples follow from the match's seed, the seat and the
-    turn, with a random stream separate from that of play.
+    turn, with a random stream separate from play.
 
     Raises `GymposiumError` if a game lists no moves, a prompt leaves no space for a reply, or the player reads past
     turns missing from the ask."""

@@ -1,7 +1,7 @@
 """The player written `lm:MODEL@ADAPTER?options`.
 
-Players of one model with equal settings share an engine, which lives as long as one of them. The engine holds each
-adapter under a unique name, and each player's requests name the policy that must answer.
+Players of one model with equal settings share an engine, which lives as long as any of these players. The engine holds
+each adapter under a unique name, and each player's requests name the policy that must answer.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def make_language_model_player(
     model: str, adapter: str | None = None, options: str | None = None
 ) -> LanguageModelPlayer:
     """Make the player written `lm:MODEL` or `lm:MODEL@ADAPTER`, with or without options. `lm:RUN` names the directory
-    of a training run, and is the model that it trained, with its adapter if it has one.
+    of a training run. It is the model that the run trained, with its adapter if there is one.
 
     `player.json` beside the adapter, or else beside the model, contains the settings of its training. Options override
     them. A model without that file gets the full prompt, replies in tags with optional thoughts, and greedy play
@@ -126,7 +126,7 @@ def find_player_engine(
     trust: Trust = NO_TRUST,
 ) -> HostingEngine:
     """Return the engine of this kind for a model. Calls with equal arguments share one engine while it is in use and
-    the model's files are unchanged. Raises whatever the engine's factory raises."""
+    the model's files are unchanged. Raises the errors of the engine's factory."""
     key = (spec.name, _make_files_key(model), settings, load, trust)
     with _making:
         engine = _engines.get(key)

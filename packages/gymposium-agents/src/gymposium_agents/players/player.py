@@ -56,9 +56,9 @@ class _Turn:
 class LanguageModelPlayer:
     """A player whose replies are sampled by a token engine.
 
-    `context` selects the past turns that the model reads. By default, it reads only the current state, so that each
-    turn is a chat of one message. Sampling is keyed by match, seat and turn. `policy` names the weights that answer.
-    None stands for the engine's current policy.
+    `context` selects the past turns that the model reads. By default, the model reads only the current state, so that
+    each turn is a chat of one message. Sampling is keyed by match, seat and turn. `policy` names the weights that
+    answer. None stands for the engine's current policy.
 
     A prompt without space for a reply is never sent: the reply gets the finish reason `context`, which ends the
     match."""
@@ -204,8 +204,8 @@ class LanguageModelPlayer:
         return Reply(text, completion.finish_reason, tokens, usage=usage)
 
     def _find_legal_continuations(self, turn: _Turn, completion: Completion) -> tuple[Tokens, ...]:
-        """Return the ids that continue a legal reply at each token of a completion, or () in free text. Replies over
-        the player's token limit are excluded, because they would be cut off."""
+        """Return the ids that continue a legal reply at each token of a completion, or () in free text. Excludes
+        replies over the player's token limit, because they would be cut off."""
         moves = turn.ask.legal_moves
         if moves is None:
             return ()
@@ -259,8 +259,8 @@ def make_engine_player(
     *,
     note_legal: bool = False,
 ) -> LanguageModelPlayer:
-    """Make a player with this engine and these settings. It answers single asks if the engine answers single requests.
-    `chat` must have the `thinking` and the `history` of the settings. `origin` and `note_legal` are as in
+    """Make a player with this engine and these settings. The player answers single asks if the engine answers single
+    requests. `chat` must have the `thinking` and the `history` of the settings. `origin` and `note_legal` are as in
     `LanguageModelPlayer`."""
     kind = ConcurrentLanguageModelPlayer if isinstance(engine, ConcurrentTokenEngine) else LanguageModelPlayer
     return kind(

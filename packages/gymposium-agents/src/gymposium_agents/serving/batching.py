@@ -85,7 +85,8 @@ class RequestBatcher:
                 one.answer.set_result(completion)
 
     def _take_batch(self) -> list[_WaitingRequest]:
-        """Return the next batch: requests with one sampling, oldest first. Empty at the end."""
+        """Return the next batch, oldest request first. Its requests have the same sampling settings. Empty at the
+        end."""
         with self._changed:
             while not self._waiting:
                 if self._ended:

@@ -106,8 +106,9 @@ class Memory:
         return [message if one is None else one.said for message, one in zip(messages, known, strict=True)]
 
     def _find_difference(self, messages: Sequence[Message], digests: Sequence[str], last: int) -> str:
-        """Return the first field of the first unknown message, if that is a changed reply of the session. Otherwise
-        returns an empty text. In a repeated request all messages are known, and `last`, its last reply, is compared."""
+        """Return the first changed field of the first unknown message, if that message is a changed reply of the
+        session. Otherwise returns an empty text. In a repeated request, all messages are known, and the last reply is
+        compared. `last` is its index."""
         first = next((n for n, digest in enumerate(digests) if digest not in self._begun), last)
         said = self._answered.get(digests[first - 1]) if first else None
         if said is None or messages[first]["role"] != "assistant":

@@ -1,8 +1,8 @@
 """OpenAI-compatible requests for chat completions, read from JSON.
 
 Fields that would change the distribution of the reply are rejected, because the learner's probabilities would then
-differ from the engine's. The temperature is the server's: the field is accepted but has no effect. Structured output
-and forced tool calls are accepted but not enforced, and the answer says so.
+differ from the engine's. The temperature is set by the server: the field is accepted but has no effect. Structured
+output and forced tool calls are accepted but not enforced, and the answer says so.
 """
 
 from __future__ import annotations
@@ -234,7 +234,8 @@ def _read_call(where: str, given: Any) -> tuple[str, Call]:
 
 
 def _read_tools(given: Sequence[Any]) -> Iterator[Tool]:
-    """Yield the tools, with validated schemas. Raises `BadRequest`, even if the checks only take too long together."""
+    """Yield the tools, with validated schemas. Raises `BadRequest` for an invalid tool, and if all checks together take
+    too long."""
     begun = time.monotonic()
     for number, one in enumerate(given):
         where = f"tools[{number}]"

@@ -26,7 +26,7 @@ NOT_ENFORCED = "x-gymposium-not-enforced"
 """The answer header that lists the request's fields without effect on the reply."""
 CHARACTERS_PER_TOKEN = 16
 """Maximum number of characters of a request per token of the context. Text has about four. A longer request is rejected
-before tokenization, because that takes long."""
+before tokenization, which would take long."""
 
 
 class ContextFull(BadRequest):
@@ -63,7 +63,7 @@ class Session:
         session's name for engines (`TokenRequest.conversation`).
 
         `keep` is called with each turn before it is sent. `counts` counts requests by how their prompts begin, and
-        those `answered again`. `turns` are those saved by an earlier process."""
+        those `answered again`. `turns` are the turns saved by an earlier process."""
         self.asked_at = time.monotonic()
         """The time of the latest request, or of the beginning before the first request."""
         self.turns: list[ServedTurn] = []
@@ -97,8 +97,8 @@ class Session:
     async def complete(
         self, request: CompletionRequest, *, again: bool = False, watch: Watch | None = None
     ) -> ServedTurn:
-        """Answer a request. With `again`, the client repeats a request whose answer it did not get: the latest reply to
-        it is returned again, or awaited. `watch` watches the tokens.
+        """Answer a request. With `again`, the client repeats a request because it did not get the answer. The latest
+        reply to this request is then returned again, or awaited. `watch` watches the tokens.
 
         The reply is sampled and saved completely even if the caller is cancelled. Raises `BadRequest` if the chat
         template rejects the messages or the tools, `ContextFull` if they are too long, and whatever the engine
@@ -117,7 +117,7 @@ class Session:
         return await asyncio.shield(task)
 
     async def stream(self, request: CompletionRequest, *, again: bool = False) -> AsyncIterator[dict[str, Any]]:
-        """Answer a request in chunks, `chat.completion.chunk` objects. The last ones come when the turn is saved.
+        """Answer a request in chunks, `chat.completion.chunk` objects. The last chunks come when the turn is saved.
         Raises the same errors as `complete`, before the first chunk."""
         loop, shown = asyncio.get_running_loop(), asyncio.Queue[str | None]()
         watch = Watch(request, self.chat, lambda text: loop.call_soon_threadsafe(shown.put_nowait, text))

@@ -25,7 +25,8 @@ MAX_DIRECTORY_BYTES = 8 * 2**20
 
 
 def read_members(path: Path, limit: int, budget: Budget) -> Iterator[tuple[str, bytes | BadLog]]:
-    """Yield the name and content of each sample in an archive, or of its header if it has no samples.
+    """Yield the name and content of each sample in an archive. For an archive without samples, yield those of its
+    header.
 
     Yield a `BadLog` in place of content that is damaged or larger than `limit` bytes. Stop when the budget is spent.
 

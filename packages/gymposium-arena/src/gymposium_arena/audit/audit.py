@@ -103,7 +103,7 @@ def _read_episode(form: Format, data: Mapping[str, Any], where: str, agents: tup
 
 
 def _read_episode_in_process(name: str, data: Mapping[str, Any], where: str, agents: tuple[str, ...]) -> Episode:
-    """Run `_read_episode` in a child process, where the format is passed by name."""
+    """Run `_read_episode` in a child process. The format is passed by name."""
     (form,) = (form for form in FORMATS if name == form.NAME)
     return _read_episode(form, data, where, agents)
 

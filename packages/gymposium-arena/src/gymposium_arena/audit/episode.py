@@ -38,7 +38,8 @@ class Episode:
     """The failures that ended the episode: each cause, by agent."""
 
     def name_agents(self, names: Any, seats: int) -> None:
-        """Use the log's agent names if `names` is a list of strings, else the user's, else seat numbers."""
+        """Use the log's agent names if `names` is a list of strings. Otherwise, use the user's names or else seat
+        numbers."""
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             self.agents = tuple(names)
         elif not self.agents:

@@ -28,7 +28,8 @@ def recognizes(data: Mapping[str, Any]) -> bool:
 
 
 def split_samples(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the location and data of each sample in a log; for a single sample, an empty location and `data`."""
+    """Yield the location and data of each sample in a log. If `data` is a single sample, yield an empty location and
+    `data`."""
     samples = data.get("samples") if "eval" in data else None
     if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
         yield "", data
@@ -59,7 +60,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
 
 
 def _find_stop_reason(data: Mapping[str, Any]) -> str:
-    """Return why Inspect stopped a sample before its match ended, or an empty string."""
+    """Return the reason why Inspect stopped a sample before its match ended, or an empty string."""
     limit = data.get("limit")
     if isinstance(limit, dict):
         return f"Inspect stopped the sample at its {limit.get('type')} limit"
@@ -134,7 +135,7 @@ def _check_scores(scores: Any, record: Record, seat: int) -> None:
 
 
 def _get_score(scores: Any, scorer: str) -> Mapping[str, Any]:
-    """Return a scorer's values for a sample; empty if it has no score."""
+    """Return a scorer's values for a sample; empty without a score."""
     score = scores.get(scorer) if isinstance(scores, dict) else None
     value = score.get("value") if isinstance(score, dict) else None
     return value if isinstance(value, dict) else {}

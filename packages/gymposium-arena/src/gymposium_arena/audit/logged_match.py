@@ -105,7 +105,7 @@ class LoggedMatch:
     def play(self, versions: Mapping[str, str]) -> tuple[MatchResult, Record]:
         """Replay the match with the logged answers. `versions` holds versions of the software that played it.
 
-        Raises `BadLog` if answers remain at the end. A match with too few answers breaks off."""
+        Raises `BadLog` if answers remain at the end. If the log has too few answers, the match breaks off."""
         guard = _LoggedAnswers({seat: deque() for seat in range(self.game.seats)})
         for seat, answer in self.answers:
             guard.pending[seat].append(answer)

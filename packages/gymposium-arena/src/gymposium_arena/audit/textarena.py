@@ -27,7 +27,7 @@ NAME = "textarena"
 FORMAT = "textarena-episode-1"
 
 ActionParser = Callable[[OpenSpielMatch, str], int | None]
-"""Parses text as TextArena does. Returns the engine's action, legal or not, or None without a move."""
+"""Parses text as TextArena does. Returns the engine's action, which may be illegal, or None for text without a move."""
 
 
 def _parse_cell(match: OpenSpielMatch, text: str) -> int | None:
@@ -73,7 +73,7 @@ GAMES: Mapping[str, tuple[str, ActionParser]] = {
     "Nim-v0-medium": ("nim(is_misere=False,pile_sizes=4;2;3;7)", _parse_nim_move),
     "Nim-v0-large": ("nim(is_misere=False,pile_sizes=5;7;9;11;2)", _parse_nim_move),
 }
-"""Environments of textarena 0.7.4 with the same rules as an OpenSpiel game, with the game's name in OpenSpiel.
+"""Environments of textarena 0.7.4 with the same rules as an OpenSpiel game, mapped to the game's name in OpenSpiel.
 
 The suffixes `-raw` and `-train` are left out, since they change only what agents read."""
 

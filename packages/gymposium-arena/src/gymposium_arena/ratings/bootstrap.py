@@ -62,7 +62,8 @@ _MAX_POWER = 3.0
 
 @lru_cache(maxsize=64)
 def _find_power(deals: int) -> float:
-    """Return the power that gives a mean over this many deals the spread of Student's t with the unbiased variance."""
+    """Return the power for this many deals. With it, a mean has the spread of Student's t with the unbiased
+    variance."""
     from scipy.optimize import brentq
     from scipy.special import gammaln
     from scipy.stats import norm, t

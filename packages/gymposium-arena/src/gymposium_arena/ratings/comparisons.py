@@ -1,8 +1,8 @@
 """Count scores between the players of one zero-sum game by deal.
 
-A two-player match is one comparison, and a draw counts as half a win for each. A larger match is a sequence of choices
-(Luce, 1959; Plackett, 1975): the best player is chosen from all, the second best from the rest, and so on. All orders
-of tied players count equally.
+A two-player match is one comparison, and a draw counts as half a win for each player. A larger match is a sequence of
+choices (Luce, 1959; Plackett, 1975): the best player is chosen from all, the second best from the rest, and so on. All
+orders of tied players count equally.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def find_component(met: NDArray[np.bool_], anchor: int) -> NDArray[np.int_]:
 
 
 def find_bounds(points: Floats, anchor: int) -> list[Bound | None]:
-    """Return the known ends of each player's distance from `anchor`; None if no path of scores connects the two.
+    """Return which ends of each player's distance from `anchor` are known; None if no path of scores connects the two.
 
     `points` has the shape (n, n)."""
     paths = _find_paths(points > 0.0)

@@ -87,7 +87,7 @@ class _FlipSearch:
         return self._fit(weights)
 
     def _find_first(self, strengths: Floats) -> NDArray[np.int_]:
-        """Return the first player in each fit; ties go to the current one."""
+        """Return the first player in each fit. Ties go to the current first player."""
         rated = strengths[:, self._rated]
         best = self._rated[np.argmax(rated, axis=1)]
         return np.where(strengths[:, self._first] > rated.max(axis=1) - TOLERANCE, self._first, best)

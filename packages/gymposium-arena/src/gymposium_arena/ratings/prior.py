@@ -20,7 +20,7 @@ VIRTUAL = 1.0
 """Number of virtual matches per player."""
 
 _EVEN_SHARE = 0.01
-"""Share of the virtual matches that the samples also split evenly, so that each has a finite fit."""
+"""Share of the virtual matches that bootstrap samples also split evenly, so that each sample has a finite fit."""
 
 
 def compute_prior(met: NDArray[np.bool_]) -> Floats:

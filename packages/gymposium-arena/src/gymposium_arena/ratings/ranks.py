@@ -65,9 +65,9 @@ def find_signs(differences: Floats) -> NDArray[np.int_]:
     """Return the signs of k figures, jointly with 95 % confidence: 1, -1, or 0 if unsure or NaN.
 
     `differences` holds samples of the figures, shape (samples, k). A figure's distance from 0 is measured in units of
-    its interval's half towards 0. It must exceed the largest such distance of the samples in any figure (a studentized
-    bootstrap of the maximum: Romano and Wolf, 2005, Exact and Approximate Stepdown Methods for Multiple Hypothesis
-    Testing)."""
+    the half of its interval towards 0. For a sign, it must exceed the samples' largest such deviation in any figure (a
+    studentized bootstrap of the maximum: Romano and Wolf, 2005, Exact and Approximate Stepdown Methods for Multiple
+    Hypothesis Testing)."""
     known = ~np.isnan(differences).any(axis=0)
     sure = np.zeros(differences.shape[1], dtype=int)
     if not known.any():

@@ -86,8 +86,8 @@ def make_results(
 ) -> Results:
     """Compute a board's results from its suite, entries and tallied records.
 
-    `yardsticks`, `lost` and `luck` hold values by game, `decisions` only for games with failed replies. `unreadable` is
-    the number of lines that are not records, and `samples` the number of bootstrap samples."""
+    `yardsticks`, `lost` and `luck` hold values by game. `decisions` holds them only for games with failed replies.
+    `unreadable` is the number of lines that are not records. `samples` is the number of bootstrap samples."""
     players = [entry.player for entry in entries if entry.fitted_to is None]
     named = {entry.player: entry for entry in entries}
     fitted = {

@@ -94,7 +94,7 @@ class Standing(FileModel):
     low: float | None
     high: float | None
     place: Place | None
-    """By rating; in a game of chance that pays amounts, such as poker, by mean return."""
+    """Place by rating or, in a game of chance that pays amounts, such as poker, by mean return."""
     returned: Interval | None
     """Mean return; null on the joint board."""
     corrected: Interval | None
@@ -131,10 +131,10 @@ class RatedBoard(FileModel):
     players: list[str]
     """The players in the rows and columns of `payoff`, in the order of their entries."""
     payoff: list[list[Pairing | None]]
-    """A row for each player and a column for each opponent. On the joint board, the mean share over games and the
-    summed matches."""
+    """A row for each player and a column for each opponent. On the joint board, shares are means over games, and
+    matches are summed."""
     cycles: list[list[str]]
-    """Players that beat each other in a cycle: each surely beats the next, and the last the first."""
+    """Players that beat each other in a cycle: each surely beats the next, and the last surely beats the first."""
     flip: FlipDistance | None
     """Null if the first two players cannot be told apart, or if no set of deals was found."""
 
@@ -156,7 +156,7 @@ class Measured(FileModel):
 
     player: str
     exact: bool
-    """True if the figures describe the player as it plays, with a legal mass of at least 0.999."""
+    """True if the figures describe the player's actual play, with a legal mass of at least 0.999."""
     estimated: bool
     """True if the player's move probabilities are estimated from samples."""
     legal_mass: float
@@ -171,7 +171,7 @@ class Measured(FileModel):
 
 
 class Yardsticks(FileModel):
-    """What is known about a game regardless of its players on the board."""
+    """Facts about a game that do not depend on the players on the board."""
 
     most_wins_against_random: float | None
     """Highest win rate of any player against random play; null if unknown."""
@@ -195,11 +195,11 @@ class AdversaryResult(FileModel):
 
 
 class PlayStanding(FileModel):
-    """A player's rating apart from its failed replies, and how often it replies."""
+    """A player's rating without its failed replies, and how often it replies."""
 
     player: str
     bound: Bound | None
-    """As in `Standing`; null without enough data, as for a player that hardly ever replies in some positions."""
+    """As in `Standing`. Null without enough data, for example if a player hardly ever replies in some positions."""
     rating: float | None
     """The rating of the player's policy restricted to legal moves, in Elo points."""
     low: float | None
@@ -241,12 +241,12 @@ class LuckResult(FileModel):
     digest: str
     """The table's digest."""
     known: list[str]
-    """The players whose policies are known, so their draws are corrected for, too."""
+    """The players whose policies are known. Results are also corrected for luck in their draws."""
     pairs: list[PairReturn]
 
 
 class PlayerLost(FileModel):
-    """What a player's decisions gave away in a game, as shares of the game's range of returns."""
+    """Losses by a player's decisions in a game, as shares of the game's range of returns."""
 
     player: str
     matches: int
@@ -262,7 +262,7 @@ class PlayerLost(FileModel):
 
 
 class LostResult(FileModel):
-    """What a game's players gave away, according to the reviews beside the matches (`gymposium review`)."""
+    """Losses by the decisions of a game's players, according to the reviews beside the matches (`gymposium review`)."""
 
     judge: str
     """`exact`, `cfr-N` or `search-N`."""
@@ -308,7 +308,7 @@ class GameResult(FileModel):
     yardsticks: Yardsticks
     adversaries: list[AdversaryResult]
     lost: LostResult | None
-    """What the players gave away; null if no match was reviewed."""
+    """Losses by the players' decisions; null if no match was reviewed."""
     luck: LuckResult | None
     """The returns corrected for luck; null in games that are not corrected."""
     play: PlayResult | None

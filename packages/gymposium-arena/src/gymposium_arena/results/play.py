@@ -42,7 +42,7 @@ def make_play_result(
     """Return ratings of play alone, with players in this `order`.
 
     `draw_weights` draws deal weights for a number of deals and an effective number; `get_weights` draws those for
-    reliability. `prior` is the prior's generator. A player whose replies almost always fail in some decision is not
+    reliability. `prior` is the prior's generator. A player whose replies almost always fail at some decision is not
     rated, and its matches do not count."""
     rows = decisions.count_decisions(outcomes, players)
     found = weight_completed_matches(rows, len(outcomes), len(players))
@@ -118,7 +118,7 @@ class GameDecisions:
     """The seat, features and failure of each decision, by the match's players and outcome digest."""
 
     def add(self, matches: Path, record: Record) -> None:
-        """Add a finished match from a match file. Raises `GymposiumError` if it cannot be replayed."""
+        """Add a finished match from a match file. Raises `GymposiumError` if the match cannot be replayed."""
         _, review = self._reviews.find(matches, record)
         self.reviewed &= review is not None
         for outcome in read_outcomes([record]):

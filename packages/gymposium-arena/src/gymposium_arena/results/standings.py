@@ -44,8 +44,8 @@ def make_board(
     """Return the board of a zero-sum game, or the joint board.
 
     `matches` and `played` hold each player's numbers of matches and deals. `evidence` maps deal weights, shape
-    (samples, deals), to evidence. `corrected` holds the luck-corrected `means`. Players are ordered by the means `by`,
-    or by rating if it is None."""
+    (samples, deals), to evidence. `corrected` holds the luck-corrected `means`. Players are ordered by the means in
+    `by`, or by rating if `by` is None."""
     low, high = ratings.compute_ends()
     order = ratings if by is None else by
     above = find_surely_above(ratings.samples, played) if by is None else by.above

@@ -83,7 +83,7 @@ def _write_pages(site: Site, out: Path) -> None:
 
 
 def _find_records(site: Site, source_files: dict[str, Path]) -> Iterator[Record]:
-    """Yield the records of matches with a page, and store their files in `source_files`, by match id."""
+    """Yield the records of matches with a page. Stores each record's file in `source_files`, by match id."""
     for file, record in site.board.records():
         if isinstance(record, Record) and not record.ending.broke_off and record.id in site.pages:
             source_files[record.id] = file

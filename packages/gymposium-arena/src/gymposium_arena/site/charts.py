@@ -107,7 +107,7 @@ class Plot:
 
 
 def make_cost_plot(strengths: Mapping[str, float], tokens: Mapping[str, float]) -> Plot:
-    """Plot strengths against cost. `tokens` holds tokens per reply for players that write any."""
+    """Plot strengths against cost. `tokens` holds the tokens per reply of players that write tokens."""
     up = _Axis.from_values([*strengths.values()])
     powers = [math.log10(tokens[player]) for player in strengths if player in tokens]
     across = _Axis(math.floor(min(powers)), max(math.ceil(max(powers)), math.floor(min(powers)) + 1))

@@ -241,7 +241,7 @@ class Meeting:
     game: GameResult
     share: Pairing | None
     returns: tuple[float, float] | None
-    """Each player's mean return in matches with the other, in games without winners."""
+    """Each player's mean return in matches with the other player, in games without winners."""
     chart: Chart
     lines: Sequence[GroupLine]
     pages: PageCounts

@@ -145,7 +145,8 @@ class Site:
         return f"pairings/{join_slugs(entry.slug for entry in pair)}.html"
 
     def lineup_path(self, lineup: PlayedLineup) -> str:
-        """Return the path of the page with a lineup's matches: of its first two players, or of its only player."""
+        """Return the path of the page with a lineup's matches. It is the page of its first two players, or of its only
+        player."""
         first, *others = lineup.players
         return self.pairing_path(first, others[0]) if others else self.player_path(first)
 

@@ -47,11 +47,11 @@ def verify_board(
 ) -> BoardVerification:
     """Verify a board.
 
-    `only` is an entry's slug: check only its matches, and no results. Search players are rerun in `sample` matches per
-    lineup, open-weight models in `rerun`. Claims that a player did not answer are checked in `sample` matches per
-    lineup. `seed` draws these matches; by default it comes from the operating system, so the board's author cannot
-    predict them. `executor` replays the lineups, by default in this process. `watch` is called with the numbers of
-    checked and planned matches."""
+    With `only`, an entry's slug, only this entry's matches are checked, and no results. Search players are rerun in
+    `sample` matches per lineup, open-weight models in `rerun`. Claims that a player did not answer are checked in
+    `sample` matches per lineup. `seed` draws these matches; by default it comes from the operating system, so the
+    board's author cannot predict them. `executor` replays the lineups, by default in this process. `watch` is called
+    with the numbers of checked and planned matches."""
     entries, findings = check_entries(board)
     if only is not None and only not in {entry.slug for entry in entries}:
         if not board.entry_file(only).exists():
@@ -145,7 +145,7 @@ _MAX_BYTES = 2**30
 
 
 def _read_content(board: Board, check: LineupCheck) -> LineupCheck:
-    """Return the check with its file's content, or unchanged if the file is missing or behind a link."""
+    """Return the check with its file's content. Returns it unchanged if the file is missing or behind a link."""
     file = board.path / check.where
     if not (file.is_file() and Path(realpath(file)) == Path(realpath(board.path)) / check.where):
         return check
@@ -168,7 +168,7 @@ def _get_player_pool() -> PlayerPool:
 def _check_attested(entries: Sequence[Entry]) -> list[Finding]:
     """Return findings about attested entries: a player that could be rerun must not be entered as attested.
 
-    Their players are created, if that needs no permission, but not asked."""
+    Their players are created if that needs no permission, but they are not asked."""
     pool = PlayerPool()
     for entry in entries:
         if entry.repeats is None:

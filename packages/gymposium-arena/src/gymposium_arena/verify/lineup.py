@@ -66,7 +66,7 @@ class LineupVerification:
     unchecked_failures: Counter[str] = field(default_factory=Counter)
     why_not: dict[str, str] = field(default_factory=dict)
     no_answer_claims: list[tuple[str, int, str]] = field(default_factory=list)
-    """Match, seat and player of claims that a player did not answer, which only a separate process can check."""
+    """Match, seat and player of claims that a player did not answer. Only a separate process can check these claims."""
     other_versions: Counter[str] = field(default_factory=Counter)
     """Number of matches played with other software versions than in the last player's entry, by versions."""
 
@@ -107,7 +107,8 @@ def check_lineup(check: LineupCheck, pool: PlayerPool) -> LineupVerification:
 
 
 def make_job_finder(check: LineupCheck, pool: PlayerPool) -> Callable[[str], MatchJob | None]:
-    """Return a function from a match id to the scheduled match, or None. Its players are recorded and not rerun."""
+    """Return a function that maps a match id to the scheduled match, or to None. The match's players are recorded and
+    not rerun."""
     seats = [pool.seat(check.entries[player], asked=False) for player in check.lineup.players]
     job, numbers = make_job_factory(check.lineup, seats), check.lineup.numbers()
 

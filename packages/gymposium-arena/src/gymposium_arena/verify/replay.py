@@ -1,7 +1,7 @@
 """Rerun players while their recorded matches are replayed.
 
 A player is asked again with the same random streams at the same decisions. Its reply is compared with the recorded
-one, which is played, so each reply is judged separately.
+reply. The recorded reply is played, so each reply is judged separately.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RerunScripts(Scripts):
     same: Counter[str] = field(default_factory=Counter)
     """Number of rerun replies that equal the recorded replies, by player."""
     ties: set[tuple[str, int]] = field(default_factory=set)
-    """Match and seat of replies that differ by a tie. The player is not rerun after it, as after a difference."""
+    """Match and seat of replies that differ by a tie. As after a difference, the player is not rerun afterwards."""
     tied: Counter[str] = field(default_factory=Counter)
     """Number of ties, by player."""
     unreachable: dict[str, str] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class RerunScripts(Scripts):
                 self.differences[ask.key, ask.seat] = f"seat {ask.seat} ({player.name}) {how}"
 
     def _may_ask(self, ask: Ask, answer: Answer) -> bool:
-        """Return whether to rerun the player: its answer is recorded, and no earlier one differs."""
+        """Return whether to rerun the player: its answer is recorded, and no earlier answer differs."""
         seat = (ask.key, ask.seat)
         known = seat in self.differences or seat in self.ties
         missing = isinstance(answer, PlayerFailure) and not answer.own
@@ -89,7 +89,7 @@ class RerunScripts(Scripts):
 
 
 def _is_tie(player: Player, ask: Ask, now: Answer, recorded: Answer) -> bool:
-    """Return whether the player declares its reply and the recorded one equally likely up to rounding."""
+    """Return whether the player declares its reply and the recorded reply equally likely, up to rounding."""
     if not (isinstance(player, TieReporter) and isinstance(now, Reply) and isinstance(recorded, Reply)):
         return False
     return player.is_tie(ask, now, recorded)
@@ -147,7 +147,8 @@ class PlayerPool:
         self._seats: dict[tuple[str, bool], RecordedPlayer] = {}
 
     def seat(self, entry: Entry, *, asked: bool) -> RecordedPlayer:
-        """Return an entry's recorded player. If `asked`, it holds the player to rerun if that can be created."""
+        """Return an entry's recorded player. With `asked`, it holds the player to rerun, if the player can be
+        created."""
         key = entry.player, asked
         if key not in self._seats:
             player = self._get_player(entry) if asked else None

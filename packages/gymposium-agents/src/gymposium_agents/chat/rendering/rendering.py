@@ -21,8 +21,8 @@ MOST_REASON = 1_000
 _REFUSALS = (
     TemplateError, ArithmeticError, AttributeError, LookupError, RuntimeError, SyntaxError, TypeError, ValueError
 )  # fmt: skip
-"""Errors that a template may raise: it may divide by zero, add a text and a number, or be nested too deeply for
-Python."""
+"""Errors that a template may raise, for example by dividing by zero, adding a text and a number, or nesting too deeply
+for Python."""
 _RENDERER = Child("its rendering", 60.0, cpu_seconds=2.0, memory=1 << 30)
 _plain = lru_cache(maxsize=64)(is_plain)
 
@@ -32,7 +32,7 @@ class RenderingRefusal(GymposiumError):
 
 
 class RenderingCost(GymposiumError):
-    """Error for a rendering that takes too much time or memory, or writes too much. The message says which."""
+    """Error for a rendering that exceeds the limit on time, memory or text. The message says which."""
 
 
 def render_chat(
@@ -43,7 +43,7 @@ def render_chat(
     opened: bool,
     variables: Mapping[str, Any],
 ) -> str:
-    """Render messages and tools with a chat template, like transformers. With `opened`, the result ends with the
+    """Render messages and tools with a chat template, as transformers does. With `opened`, the result ends with the
     opening of the next reply. `variables` are the template's other variables.
 
     Raises `RenderingRefusal` or `RenderingCost`."""

@@ -87,7 +87,7 @@ class HostedWeights:
 
 @dataclass(slots=True)
 class ServerContents:
-    """What each server of an engine must hold."""
+    """The adapters and weights that each server of an engine must hold."""
 
     adapters: dict[Policy, HostedAdapter] = field(default_factory=dict)
     weights: HostedWeights | None = None
@@ -205,8 +205,8 @@ class Connection:
     async def _complete(
         self, body: dict[str, Any], policy: Policy, send: Callable[[dict[str, Any], float, Policy], Awaitable[T]]
     ) -> T:
-        """Send a request for a completion in the name of `policy` with `send`, which gets the body, a time limit and
-        the policy that answers."""
+        """Send a completion request in the name of `policy` with `send`. `send` gets the body, a time limit, and the
+        policy that answers."""
         limit, max_tokens = self._wait.limit(body["max_tokens"]), body["max_tokens"]
         named = body | {"model": self.base}
         if policy in self.loaded:
@@ -421,7 +421,7 @@ def _parse_event(line: bytes) -> dict[str, Any]:
 
 
 def _is_same_model(expected: str, card: dict[str, Any]) -> bool:
-    """Return True if the server's model card describes the expected model: by name, or as the same directory."""
+    """Return True if the server's model card describes the expected model, by the same name or the same directory."""
     if expected in (card["id"], card.get("root")):
         return True
     root = card.get("root")

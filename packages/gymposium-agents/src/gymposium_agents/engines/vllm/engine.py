@@ -84,7 +84,7 @@ class VllmEngine(ServerRequests):
 
     def each_server(self, ask: Callable[[TokenEngine], T]) -> dict[str, T]:
         """Call `ask` with an engine over each single server, each in its own thread, and return the results by URL.
-        Unavailable servers are left out. If all are unavailable, one is awaited."""
+        Unavailable servers are left out. If all are unavailable, it waits for one."""
         answers: dict[str, T] = {}
         shared = (self._loop, self._fleet, self._policies, self.stops)
         while not answers:

@@ -74,7 +74,7 @@ def check_adapters_on_cpu(model: str) -> None:
 
 
 def explain_unsupported_heads(width: int) -> str | None:
-    """Return why the CPU build does not support attention heads of this width, or None if it does."""
+    """Return the reason why the CPU build does not support attention heads of this width, or None if it does."""
     if width in CPU_HEADS:
         return None
     return f"its attention heads are {width} wide, but vLLM for CPUs only supports {', '.join(map(str, CPU_HEADS))}"

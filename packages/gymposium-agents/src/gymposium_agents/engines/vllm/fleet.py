@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class _RetryNeeded(Exception):
-    """Error that allows a retry."""
+    """Error for an attempt that may be retried."""
 
 
 class ServerUnavailable(GymposiumError):
@@ -73,7 +73,7 @@ class Fleet:
 
     def order(self, conversation: str | None, prompt: Tokens) -> list[Member]:
         """Return the servers in a conversation's order of preference, so that its requests find the prefixes cached by
-        one server. Without a name, the prompt identifies the conversation."""
+        one server. A conversation without a name is identified by its prompt."""
         if len(self.members) == 1:
             return self.members
         name = " ".join(map(str, prompt)) if conversation is None else conversation
@@ -153,7 +153,7 @@ class Fleet:
             raise
 
     async def _change_each(self, change: Callable[[Member], Awaitable[None]]) -> None:
-        """Make a change on each available server. One that refuses gets no requests until it accepts. Raises
+        """Make a change on each available server. A server that refuses gets no requests until it accepts. Raises
         `ServerRefusal` if every server refuses."""
 
         async def attempt(member: Member) -> None:
@@ -174,7 +174,7 @@ class Fleet:
         await self.present()
 
     async def unload(self, policy: Policy) -> None:
-        """Unload an adapter on every server. An unavailable one does so before it becomes available again."""
+        """Unload an adapter on every server. An unavailable server unloads it before it becomes available again."""
         del self.contents.adapters[policy]
         present = await self.present()
         outcomes = await asyncio.gather(

@@ -67,8 +67,8 @@ class EngineHome:
 
 
 def find_engine_home(directory: Path | None = None) -> EngineHome:
-    """Return the engine's home: `directory`, or else GYMPOSIUM_ENGINE_HOME, or else gymposium/engines/vllm in the
-    user's data directory ($XDG_DATA_HOME, ~/.local/share)."""
+    """Return the engine's home: `directory`, or else GYMPOSIUM_ENGINE_HOME. The default is gymposium/engines/vllm in
+    the user's data directory ($XDG_DATA_HOME, ~/.local/share)."""
     if named := directory or os.environ.get(HOME_VARIABLE):
         return EngineHome(Path(named).expanduser().absolute())
     return EngineHome(data_directory() / "engines" / "vllm")

@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _default_signals() -> None:
-    """Restore the default signal handlers, because the server would inherit the ignored ones."""
+    """Restore the default signal handlers, because the server would inherit ignored signals."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 

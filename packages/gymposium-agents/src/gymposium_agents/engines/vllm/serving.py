@@ -213,8 +213,8 @@ def add_routes() -> None:
 
 
 async def replace_weights(state: Any, directory: str, version: str) -> dict[str, Any]:
-    """Replace the weights of the server with this `state`. Requests in flight end with the old weights. Later ones, and
-    those that name the version, get the new weights. Returns the version, and the digest read by each worker."""
+    """Replace the weights of the server with this `state`. Requests in flight end with the old weights. Later requests,
+    and requests that name the version, get the new weights. Returns the version, and the digest read by each worker."""
     engine, models = state.engine_client, state.openai_serving_models
     try:
         await asyncio.to_thread(check_weights, Path(directory), engine.vllm_config.model_config)

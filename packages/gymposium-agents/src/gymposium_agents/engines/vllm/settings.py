@@ -42,13 +42,13 @@ class Patience:
     """Time limits of requests to a server, in seconds."""
 
     request: float = 600.0
-    """Limit of a request, in addition to `token` per token."""
+    """Time limit of a request. `token` is added per token."""
     token: float = 1.0
-    """Added to the limit for each token that the reply may have."""
+    """Seconds added to the limit for each token that the reply may have."""
     connect: float = 20.0
     """Limit for opening a connection."""
     absence: float = 300.0
-    """How long a server that was not started here may be unreachable before requests fail."""
+    """Time for which a server not started by this process may be unreachable before requests fail."""
 
     def __post_init__(self) -> None:
         if not 0 < self.request < math.inf:
@@ -71,8 +71,8 @@ class VllmSettings:
     servers: int = 1
     """The number of servers to start for the run."""
     arguments: tuple[str, ...] = ()
-    """More vLLM arguments for each server started for the run: `["--gpu-memory-utilization", "0.4"]` if learner and
-    server share a GPU."""
+    """More vLLM arguments for each server started for the run, such as `["--gpu-memory-utilization", "0.4"]` if learner
+    and server share a GPU."""
     devices: tuple[str, ...] = ()
     """GPUs of the servers started for the run, named as in `CUDA_VISIBLE_DEVICES`. Each server gets the same number of
     GPUs, in order. By default, a single server may use those visible to the run. Learning processes use the first
@@ -83,14 +83,14 @@ class VllmSettings:
     request_seconds: float = 600.0
     """Time limit of a request, in addition to `token_seconds` per token."""
     token_seconds: float = 1.0
-    """Added to the time limit of a request for each token that the reply may have."""
+    """Seconds added to a request's time limit for each token that the reply may have."""
     exchange: str | None = None
     """The directory for passing weights to the servers if all weights are trained. The servers must see it under the
     same path. `/dev/shm` is the fastest for servers on this machine. It needs space for two copies of the model. By
     default, the run's directory."""
     reproducible: bool | None = None
     """Whether requests carry seeds. With them, the same request gets the same reply, but vLLM samples the replies of a
-    batch one at a time. By default, players' requests carry seeds, and those of training runs do not."""
+    batch one at a time. By default, players' requests carry seeds, and training runs' requests do not."""
 
     def __post_init__(self) -> None:
         if self.at_once is not None and self.at_once < 1:
@@ -127,7 +127,7 @@ class ServerSettings:
     lora_rank: int = 0
     """The maximum rank of an adapter. 0: no adapters."""
     max_loras: int = 4
-    """The maximum number of adapters in one batch. More may be published, and then take turns."""
+    """The maximum number of adapters in one batch. If more are published, they take turns."""
     host: str = "127.0.0.1"
     """The address that the server listens on."""
     port: int = 0
@@ -137,7 +137,8 @@ class ServerSettings:
     max_model_len: int | None = None
     """The maximum number of tokens of prompt and reply together, or None for the model's limit."""
     max_num_seqs: int | None = None
-    """The maximum number of concurrent requests. More wait in the server. Default: 256, or 64 with the CPU build."""
+    """The maximum number of concurrent requests. Further requests wait in the server. Default: 256, or 64 with the CPU
+    build."""
     kv_cache_gib: int = 2
     """Memory for the key-value cache in GiB, for the CPU build."""
     devices: tuple[str, ...] = ()

@@ -77,7 +77,7 @@ class StreamedCompletion:
         self._logprobs.clear()
 
     def take(self, part: Mapping[str, Any]) -> Completion | None:
-        """Add a part of the answer. Returns the completion if it ends with this part.
+        """Add a part of the answer. Returns the completion if this part ends it.
 
         Raises `MalformedAnswer` if the part has another form or the server aborted the request. Raises `GymposiumError`
         if a repeated request gives other tokens, because the first ones cannot be taken back."""
@@ -94,7 +94,7 @@ class StreamedCompletion:
         return self._make_completion("stop" if self._ids[-1] in self._stops else "length")
 
     def _is_end(self, token: int) -> bool:
-        """Return True if `watch` ends the completion at this token, the newest one."""
+        """Return True if `watch` ends the completion at this token, which is the newest."""
         place = len(self._ids) - 1
         if place == len(self._seen):
             self._seen.append(token)

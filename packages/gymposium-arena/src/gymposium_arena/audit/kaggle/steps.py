@@ -130,7 +130,7 @@ class Steps(ABC):
     ) -> dict[int, Reply | PlayerFailure | None]:
         """Return the failed answers by seat in the last step.
 
-        An illegal move counts as a failure whatever its status: some environments end such an episode as `DONE`."""
+        An illegal move counts as a failure even if its status is `DONE`, as in some environments."""
         match = self.logged.match
         failed: dict[int, Reply | PlayerFailure | None] = {}
         for seat, action in actions.items():
