@@ -37,8 +37,9 @@ from gymposium_agents.engines.vllm.wire import make_completion_body
 from gymposium_agents.models.loading import load_chat, load_model
 from gymposium_agents.players.player import make_engine_player
 from gymposium_train.config import TrainConfig
+from gymposium_train.serving.learner import Policies
 from gymposium_train.serving.server import serve
-from gymposium_train.serving.service import Policies, Service
+from gymposium_train.serving.service import Service, make_service
 from gymposium_train.serving.settings import SessionSettings
 
 FIRST = 50
@@ -82,8 +83,8 @@ def serving(chat: Chat, engine: Any, max_tokens: int) -> Iterator[tuple[str, Ser
     settings = SessionSettings(port=free_port())
     with TemporaryDirectory() as home:
         policies = Policies(lambda: player, lambda policy: player)
-        service = Service(SessionsFile(Path(home, "sessions.sqlite")), policies, settings, 0, 2)
-        service.step = 0
+        service = make_service(SessionsFile(Path(home, "sessions.sqlite")), policies, settings, seed=0, group_size=2)
+        service.learner.step = 0
         with serve(service, settings, Path(home), TrainConfig(games=("tic_tac_toe",)), None) as address:
             yield address, service
         service.close()
@@ -98,7 +99,7 @@ def measured(model: Path, sessions: int, at_once: int) -> dict[str, Any]:
                 model="m", messages=[{"role": "user", "content": "Hello"}]
             )
         before, begun = _engine_seconds(), time.process_time()
-        batches = next(iter(service._batches.values()))
+        batches = next(iter(service.sessions._batches.values()))
         made, asked = batches.batches, batches.requests
         arguments = [sys.executable, "-m", "benchmarks.serving.talking", address, str(sessions), str(at_once)]
         done = subprocess.run(arguments, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, check=True)

@@ -56,6 +56,6 @@ def served(chat: Chat, replies: Iterable[str | Call | Break], directory: Path) -
     script = Script(chat, replies)
     player = LanguageModelPlayer("lm:script", script, chat, sampling=Sampling(1.0, MAX_TOKENS))
     service = service_in(directory, player, group_size=1, port=0)
-    with closing(service), serve(service, service.settings, directory, TrainConfig(), None) as address:
+    with closing(service), serve(service, service.sessions.settings, directory, TrainConfig(), None) as address:
         row, secret = begin(service)
         yield ServedSession(f"{address}/s/{secret}/v1", script, service.file, row.id)

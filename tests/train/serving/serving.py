@@ -13,7 +13,8 @@ from gymposium_agents.players.player import LanguageModelPlayer, make_engine_pla
 from gymposium_agents.serving.requests import CompletionRequest
 from gymposium_agents.serving.turns import ServedTurn
 from gymposium_train.serving.bodies import Begin, End
-from gymposium_train.serving.service import Policies, Service
+from gymposium_train.serving.learner import Policies
+from gymposium_train.serving.service import Service, make_service
 from gymposium_train.serving.settings import SessionSettings
 
 CLIENT = "test/1"
@@ -35,14 +36,14 @@ def service_in(
     """The service of a run that waits for the job of a step."""
     policies = Policies(lambda: player, lambda policy: player, staleness)
     file = SessionsFile(directory / "sessions.sqlite")
-    service = Service(file, policies, SessionSettings(**settings), 7, group_size)
-    service.step = step
+    service = make_service(file, policies, SessionSettings(**settings), seed=7, group_size=group_size)
+    service.learner.step = step
     return service
 
 
 def begin(service: Service, group: str | None = None, member: int | None = None, **more: Any) -> tuple[SessionRow, str]:
     """Begin a session; returns it and its secret."""
-    begun = service.begin(Begin.read({"group": group, "member": member, **more}), CLIENT)
+    begun = service.sessions.begin(Begin.read({"group": group, "member": member, **more}), CLIENT)
     return begun.row, begun.secret
 
 
@@ -51,11 +52,11 @@ def say(service: Service, secret: str, *texts: str, again: bool = False) -> Serv
     roles = ("user", "assistant")
     messages = [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
     request = CompletionRequest.read({"messages": messages})
-    return asyncio.run(service.answering(secret, CLIENT).complete(request, again=again))
+    return asyncio.run(service.sessions.answering(secret, CLIENT).complete(request, again=again))
 
 
 def end(service: Service, row: SessionRow, reward: float, **more: Any) -> SessionRow:
-    return service.end(row.id, End.read({"reward": reward, **more}))
+    return service.sessions.end(row.id, End.read({"reward": reward, **more}))
 
 
 def played(service: Service, group: str, member: int, reward: float) -> SessionRow:

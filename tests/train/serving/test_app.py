@@ -105,8 +105,8 @@ def test_a_job_is_waited_for(ask: Ask, service: Service) -> None:
     assert job["state"] == "waiting"
     assert ask("POST", "/v1/train", {}).status_code == 409
     assert ask("GET", f"/v1/jobs/{job['id']}?wait=0").json()["state"] == "waiting"
-    service.take(0, lambda: None)
-    service.learned(0, {"train/rows": 2})
+    service.jobs.take(0, lambda: None)
+    service.jobs.learned(0, {"train/rows": 2})
     assert ask("GET", f"/v1/jobs/{job['id']}?wait=30").json() == {
         "id": job["id"], "state": "done", "step": 0, "metrics": {"train/rows": 2}
     }  # fmt: skip
@@ -345,7 +345,7 @@ def test_events_tell_of_changes(service: Service, tmp_path: Path) -> None:
 
         events = status_events(service)
         first = await anext(events)
-        service.add_group("a", 2)
+        service.jobs.add_group("a", 2)
         second = await anext(events)
         await events.aclose()
         return [first, second]

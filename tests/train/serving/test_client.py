@@ -112,8 +112,8 @@ def test_after_the_last_step_nothing_begins(tmp_path: Path, player: LanguageMode
 
     with served(tmp_path, player) as (address, service), Server(address) as server:
         server.play(agent, groups=1, size=2)
-        service.steps = 3
-        service.linger(0.0)
+        service.learner.steps = 3
+        service.jobs.linger(0.0)
         for refused in (server.session, server.train, lambda: server.play(agent, groups=1, size=2)):
             with pytest.raises(ServerError, match="410: The run has done all of its 3 steps"):
                 refused()
@@ -123,10 +123,10 @@ def test_after_the_last_step_nothing_begins(tmp_path: Path, player: LanguageMode
 
 def test_a_group_of_one_is_refused_where_sessions_are_compared(tmp_path: Path, player: LanguageModelPlayer) -> None:
     with served(tmp_path, player) as (address, service), Server(address) as server:
-        service.needs_groups = True
+        service.sessions.needs_groups = True
         with pytest.raises(ServerError, match="size: give a whole number from 2"):
             server.play(lambda session: 1.0, groups=1, size=1)
-        service.needs_groups = False
+        service.sessions.needs_groups = False
         assert server.play(lambda session: 1.0, groups=1, size=1) == [1.0]
 
 

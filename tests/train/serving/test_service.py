@@ -35,14 +35,14 @@ def test_complete_groups_are_the_rollout_of_a_step_by_key_and_member(service: Se
             played(service, group, member, 10.0 * member)
     played(service, "c", 0, 1.0)
     assert states(service) == {"a": "complete", "b": "complete", "c": "open"}
-    asked = service.train(None)
-    job = service.take(0, never)
+    asked = service.jobs.train(None)
+    job = service.jobs.take(0, never)
     assert (job.id, job.state, job.step) == (asked.id, "learning", 0)
     groups = [read_group(service.file, group.key) for group in service.file.groups(job=job.id)]
     assert [group.key for group in groups] == ["a", "b"]
     assert [one.reward.total for one in groups[0].trajectories] == [0.0, 10.0]
-    service.learned(0, {"train/rows": 4, "text": "no number"})
-    done = service.job(job.id)
+    service.jobs.learned(0, {"train/rows": 4, "text": "no number"})
+    done = service.jobs.job(job.id)
     assert (done.state, dict(done.metrics)) == ("done", {"train/rows": 4})
     assert states(service) == {"a": "learned", "b": "learned", "c": "open"}
 
@@ -52,15 +52,15 @@ def test_steps_begin_by_themselves_when_enough_groups_are_complete(make: Make) -
     for group in ("a", "b"):
         for member in range(2):
             played(service, group, member, 1.0)
-    assert service.take(0, never).state == "learning"
+    assert service.jobs.take(0, never).state == "learning"
 
 
 def test_sessions_of_a_group_share_the_seed_of_the_task_and_not_that_of_the_replies(service: Service) -> None:
-    one = service.begin(Begin.read({"group": "a"}), "")
+    one = service.sessions.begin(Begin.read({"group": "a"}), "")
     first, task = one.row, one.seed
-    other = service.begin(Begin.read({"group": "a"}), "")
+    other = service.sessions.begin(Begin.read({"group": "a"}), "")
     second, same = other.row, other.seed
-    given = service.begin(Begin.read({"group": "b", "seed": 5}), "").seed
+    given = service.sessions.begin(Begin.read({"group": "b", "seed": 5}), "").seed
     assert task == same
     assert given == 5
     assert first.seed != second.seed
@@ -68,11 +68,11 @@ def test_sessions_of_a_group_share_the_seed_of_the_task_and_not_that_of_the_repl
 
 
 def test_groups_without_a_key_are_numbered(service: Service) -> None:
-    service.add_group("group-000002", 2)
-    assert [service.add_group(None, 2).key for _ in range(2)] == ["group-000003", "group-000004"]
+    service.jobs.add_group("group-000002", 2)
+    assert [service.jobs.add_group(None, 2).key for _ in range(2)] == ["group-000003", "group-000004"]
     row, _ = begin(service)
-    assert (row.group, service.group(row.group).size) == ("group-000005", 1)
-    service.needs_groups = True
+    assert (row.group, service.jobs.group(row.group).size) == ("group-000005", 1)
+    service.sessions.needs_groups = True
     with pytest.raises(ServiceError, match="Name a group for them"):
         begin(service)
     assert begin(service, split="test")[0].group == "group-000006"
@@ -88,7 +88,7 @@ def test_an_end_is_repeated_and_does_not_change(service: Service) -> None:
     with pytest.raises(Gone, match="This session has ended"):
         say(service, secret, "more")
     with pytest.raises(Conflict, match="cannot be dropped"):
-        service.drop(row.id)
+        service.sessions.drop(row.id)
 
 
 def test_what_ends_a_session_is_checked(service: Service) -> None:
@@ -110,7 +110,7 @@ def test_what_ends_a_session_is_checked(service: Service) -> None:
         with pytest.raises(ServiceError, match=said):
             End.read(wrong)
     with pytest.raises(NotFound):
-        service.drop("s-none")
+        service.sessions.drop("s-none")
 
 
 def test_rewards_of_turns_follow_the_turns_into_their_rows(service: Service) -> None:
@@ -137,7 +137,7 @@ def test_a_truncated_session_continues_at_its_last_prompt(service: Service, trun
 
 def test_a_client_that_dies_and_one_that_never_ends_do_not_keep_others_from_learning(make: Make) -> None:
     service = make(group_size=3, expires=1e-9)
-    service.settings = service.settings.model_copy(update={"expires": 3600.0})
+    service.sessions.settings = service.sessions.settings.model_copy(update={"expires": 3600.0})
     for member in range(2):
         played(service, "dies", member, float(member))
     begin(service, "dies")
@@ -146,15 +146,15 @@ def test_a_client_that_dies_and_one_that_never_ends_do_not_keep_others_from_lear
     for member in range(3):
         played(service, "well", member, float(member))
     assert states(service) == {"dies": "open", "never": "open", "well": "complete"}
-    service.settings = service.settings.model_copy(update={"expires": 1e-9})
+    service.sessions.settings = service.sessions.settings.model_copy(update={"expires": 1e-9})
     begin(service, "never", 2)  # the others expire
     assert states(service)["dies"] == "complete", "two of its sessions ended"
     row, _ = begin(service, "other")
-    service.drop(row.id)
+    service.sessions.drop(row.id)
     assert states(service)["never"] == "dropped"
     assert service.file.counts()["sessions"] == {"ended": 5, "expired": 4, "dropped": 1}
-    service.train(None)
-    job = service.take(0, never)
+    service.jobs.train(None)
+    job = service.jobs.take(0, never)
     assert [group.key for group in service.file.groups(job=job.id)] == ["dies", "well"]
     assert len(read_group(service.file, "dies").trajectories) == 2
 
@@ -174,32 +174,33 @@ def test_a_dropped_session_may_be_begun_again(service: Service) -> None:
 
 
 def test_a_group_that_is_listed_is_taken_without_its_missing_members(service: Service) -> None:
-    service.add_group("a", 4)
+    service.jobs.add_group("a", 4)
     for member in range(2):
         played(service, "a", member, 1.0)
     _, secret = begin(service, "a")
-    job = service.train(["a"])
-    assert service.train(["a"]) == job, "a repeated request gets the same job"
+    job = service.jobs.train(["a"])
+    assert service.jobs.train(["a"]) == job, "a repeated request gets the same job"
     with pytest.raises(Gone):
         say(service, secret, "hello")
     with pytest.raises(Conflict, match="No group is complete"):
-        service.train(None)
+        service.jobs.train(None)
     with pytest.raises(NotFound):
-        service.train(["b"])
+        service.jobs.train(["b"])
     played(service, "c", 0, 1.0)
     with pytest.raises(Conflict, match="Only 1 session of the group"):
-        service.train(["c"])
+        service.jobs.train(["c"])
 
 
 def test_groups_whose_policy_is_too_old_are_dropped_and_counted(make: Make) -> None:
     service = make(staleness=1)
     for member in range(2):
         played(service, "old", member, 1.0)
-    service._steps = dict.fromkeys(service._steps, 2)  # two steps later
+    learner = service.learner
+    learner._policy_steps = dict.fromkeys(learner._policy_steps, 2)  # two steps later
     for member in range(2):
         played(service, "new", member, 1.0)
-    service.train(None)
-    job = service.take(3, never)
+    service.jobs.train(None)
+    job = service.jobs.take(3, never)
     assert {group.key: group.state for group in service.file.groups(job=job.id)} == {"old": "dropped", "new": "taken"}
     assert service.file.group("old").why == "its policy is too old"  # type: ignore[union-attr]
 
@@ -211,7 +212,7 @@ def test_sessions_of_another_split_are_kept_and_not_learned_from(service: Servic
         end(service, row, 1.0)
     assert states(service) == {"t": "learned"}
     with pytest.raises(Conflict, match="No group is complete"):
-        service.train(None)
+        service.jobs.train(None)
 
 
 def test_limits_of_sessions_and_of_groups_that_wait(make: Make) -> None:
@@ -219,7 +220,7 @@ def test_limits_of_sessions_and_of_groups_that_wait(make: Make) -> None:
     row, _ = begin(service, "a", 0)
     with pytest.raises(Busy, match="1 session is open"):
         begin(service, "a", 1)
-    service.drop(row.id)
+    service.sessions.drop(row.id)
     for member in range(2):
         played(service, "b", member, 1.0)
     with pytest.raises(Busy, match="POST /v1/train"):
@@ -228,7 +229,7 @@ def test_limits_of_sessions_and_of_groups_that_wait(make: Make) -> None:
 
 def test_nothing_begins_before_there_is_a_policy(make: Make) -> None:
     service = make()
-    service.step = None
+    service.learner.step = None
     with pytest.raises(NotReady):
         begin(service, "a")
 
@@ -239,30 +240,30 @@ def test_a_restarted_service_gives_the_same_job_and_the_same_trajectories(make: 
         played(service, "a", member, float(member))
     open_row, secret = begin(service, "b", 0)
     first = say(service, secret, "hello")
-    job = service.take(0, never) if service.train(None) else None
+    job = service.jobs.take(0, never) if service.jobs.train(None) else None
     assert job is not None
     before = read_group(service.file, "a")
     service.close()
 
     service = make(staleness=1)
-    assert service.take(0, never) == job
+    assert service.jobs.take(0, never) == job
     assert read_group(service.file, "a") == before
     assert say(service, secret, "hello", again=True).answer == first.answer
     text = str(first.said.message["content"])
     second = say(service, secret, "hello", text, "more")
     assert (second.number, second.beginning, second.parent) == (1, "grown", 0)
     assert end(service, open_row, 1.0).state == "ended"
-    service.learned(0, {})
+    service.jobs.learned(0, {})
     service.close()
 
     service = make(staleness=1)
     with pytest.raises(NotReady, match="it is at step 0 and had done step 0"):
         begin(service, "b", 1)
-    service.step = 1
+    service.learner.step = 1
     played(service, "b", 1, 0.0)
-    service.train(None)
-    assert service.take(1, never).step == 1
-    assert service.job(job.id).state == "done"
+    service.jobs.train(None)
+    assert service.jobs.take(1, never).step == 1
+    assert service.jobs.job(job.id).state == "done"
 
 
 @pytest.mark.parametrize(
@@ -322,7 +323,7 @@ def test_a_run_with_malformed_rows_is_not_resumed(make: Make, change: str) -> No
     service = make()
     for member in range(2):
         played(service, "a", member, float(member))
-    service.train(None)
+    service.jobs.train(None)
     service.close()
     with closing(sqlite3.connect(service.file.path, isolation_level=None)) as file:
         file.execute(f"UPDATE {change}")
@@ -339,14 +340,14 @@ def test_a_step_of_which_a_killed_run_has_a_checkpoint_is_done_in_the_resumed_ru
     service = make()
     for member in range(2):
         played(service, "a", member, float(member))
-    job = service.train(None)
-    service.take(0, never)
+    job = service.jobs.train(None)
+    service.jobs.take(0, never)
     service.close()
     service = make()
     SessionSource(service).restore({"taken": None})
-    assert service.job(job.id).state == "learning", "it is learned again"
+    assert service.jobs.job(job.id).state == "learning", "it is learned again"
     SessionSource(service).restore({"taken": 0})
-    assert service.job(job.id).state == "done"
+    assert service.jobs.job(job.id).state == "done"
     assert states(service) == {"a": "learned"}
 
 
@@ -365,10 +366,10 @@ def test_status_counts_what_happened(service: Service, player: LanguageModelPlay
 
 
 def test_the_status_lists_the_newest_clients(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gymposium_train.serving.service.MOST_CLIENTS", 3)
-    begun = service.begin(Begin.read({"group": "a"}), "agent/0")
+    monkeypatch.setattr("gymposium_train.serving.sessions.MOST_CLIENTS", 3)
+    begun = service.sessions.begin(Begin.read({"group": "a"}), "agent/0")
     for number in (1, 2, 1, 3, 4):
-        service.answering(begun.secret, f"agent/{number}")
+        service.sessions.answering(begun.secret, f"agent/{number}")
     assert list(service.status()["clients"]) == ["agent/1", "agent/3", "agent/4"]
 
 

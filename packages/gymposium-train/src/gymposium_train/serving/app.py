@@ -26,6 +26,7 @@ from gymposium_agents.serving.session import NOT_ENFORCED, Session
 from gymposium_train.serving.bodies import Begin, End, read_group, read_train
 from gymposium_train.serving.checkpoints import ServedCheckpoints
 from gymposium_train.serving.errors import NotReady, WrongField
+from gymposium_train.serving.learner import ServedLearner
 from gymposium_train.serving.service import Service
 
 SESSION = re.compile(r"/s/[\w-]+/v1/")
@@ -67,7 +68,8 @@ class Api:
     """The endpoints of the service. `address` is the prefix of its sessions' addresses."""
 
     def __init__(self, service: Service, checkpoints: ServedCheckpoints, address: str) -> None:
-        self._service, self._checkpoints, self._address = service, checkpoints, address
+        self._service, self._sessions, self._jobs = service, service.sessions, service.jobs
+        self._checkpoints, self._address = checkpoints, address
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of the service."""
@@ -91,7 +93,7 @@ class Api:
     # -- sessions
 
     async def _begin(self, request: Request) -> Response:
-        begun = self._service.begin(Begin.read(read_json_object(request)), _client(request))
+        begun = self._sessions.begin(Begin.read(read_json_object(request)), _client(request))
         row = begun.row
         session = {
             "id": row.id,
@@ -101,56 +103,57 @@ class Api:
             "member": row.member,
             "seed": begun.seed,
             "policy": {"name": row.policy, "version": row.version},
-            "expires": row.seen + self._service.settings.expires,
+            "expires": row.seen + self._sessions.settings.expires,
         }
         return JSONResponse(session, 201)
 
     async def _end(self, request: Request) -> Response:
         name, asked = request.path_params["name"], End.read(read_json_object(request))
-        self._service.check_key(name, request.headers.get(KEY, ""))
-        row = self._service.end(name, asked)
+        self._sessions.check_key(name, request.headers.get(KEY, ""))
+        row = self._sessions.end(name, asked)
         return JSONResponse(self._described(row))
 
     async def _drop(self, request: Request) -> Response:
         name = request.path_params["name"]
-        self._service.check_key(name, request.headers.get(KEY, ""))
-        return JSONResponse(self._described(self._service.drop(name)))
+        self._sessions.check_key(name, request.headers.get(KEY, ""))
+        return JSONResponse(self._described(self._sessions.drop(name)))
 
     def _described(self, row: SessionRow) -> dict[str, Any]:
-        group = self._service.group(row.group)
+        group = self._jobs.group(row.group)
         return {"id": row.id, "state": row.state, "why": row.why, "group": _group(group)}
 
     # -- completions
 
     async def _models(self, request: Request) -> Response:
-        return listed_models(self._service.answering(request.path_params["secret"], _client(request)).model)
+        return listed_models(self._sessions.answering(request.path_params["secret"], _client(request)).model)
 
     async def _complete(self, request: Request) -> Response:
         asked = await run_in_threadpool(CompletionRequest.read, read_json_object(request))
-        return await completed(self._service.answering(request.path_params["secret"], _client(request)), asked, request)
+        session = self._sessions.answering(request.path_params["secret"], _client(request))
+        return await completed(session, asked, request)
 
     # -- training
 
     async def _add_group(self, request: Request) -> Response:
-        key, size = read_group(read_json_object(request), self._service.group_size, self._service.least_members)
-        return JSONResponse(_group(self._service.add_group(key, size)), 201)
+        key, size = read_group(read_json_object(request), self._sessions.group_size, self._sessions.least_members)
+        return JSONResponse(_group(self._jobs.add_group(key, size)), 201)
 
     async def _train(self, request: Request) -> Response:
-        return JSONResponse(_job(self._service.train(read_train(read_json_object(request, empty=True)))), 202)
+        return JSONResponse(_job(self._jobs.train(read_train(read_json_object(request, empty=True)))), 202)
 
     async def _job(self, request: Request) -> Response:
         number = request.path_params["number"]
         wait = request.query_params.get("wait", "0")
         if not re.fullmatch(r"\d{1,4}", wait):
             raise WrongField("wait", f"give a number of seconds from 0 to {LONGEST_WAIT:.0f}.")
-        with _Changes(self._service) as changes:
+        with _Changes(self._service.learner) as changes:
             try:
                 async with asyncio.timeout(min(float(wait), LONGEST_WAIT)):
-                    while self._service.job(number).state != "done":
+                    while self._jobs.job(number).state != "done":
                         await changes.wait()
             except TimeoutError:
                 pass
-        return JSONResponse(_job(self._service.report_job(number), self._service.left_out(number)))
+        return JSONResponse(_job(self._jobs.report_job(number), self._jobs.left_out(number)))
 
     async def _list_checkpoints(self, request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(self._checkpoints.listed))
@@ -183,7 +186,7 @@ def other_routes(advice: str) -> BaseRoute:
 
 async def status_events(service: Service) -> AsyncGenerator[str, None]:
     """Yield server-sent events of the status: one immediately, and one after each change."""
-    with _Changes(service) as changes:
+    with _Changes(service.learner) as changes:
         while True:
             yield f"event: status\ndata: {json.dumps(service.status())}\n\n"
             while not await changes.wait(BEATS):
@@ -228,10 +231,10 @@ def listed_models(name: str) -> Response:
 
 
 class _Changes:
-    """A notifier that wakes coroutines when the service changes."""
+    """A notifier that wakes a coroutine when the service changes."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, learner: ServedLearner) -> None:
+        self._learner = learner
         self._event, self._loop = asyncio.Event(), asyncio.get_running_loop()
 
     def _tell(self) -> None:
@@ -239,11 +242,11 @@ class _Changes:
             self._loop.call_soon_threadsafe(self._event.set)
 
     def __enter__(self) -> _Changes:
-        self._service.listeners.add(self._tell)
+        self._learner.listeners.add(self._tell)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._service.listeners.discard(self._tell)
+        self._learner.listeners.discard(self._tell)
 
     async def wait(self, seconds: float | None = None) -> bool:
         """Wait up to `seconds` for a change since the last call. Returns False if nothing changed."""

@@ -102,7 +102,7 @@ class Commands:
         self._ended.set()
 
     def _work(self) -> None:
-        groups, size = self._settings.groups or DEFAULT_GROUPS, self._service.group_size
+        groups, size = self._settings.groups or DEFAULT_GROUPS, self._service.sessions.group_size
         try:
             with Server(self._address, self._token) as server:
                 while not self._ended.is_set():

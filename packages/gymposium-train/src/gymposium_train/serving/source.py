@@ -15,8 +15,9 @@ from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout import SourceStart, StepRollout
 from gymposium_train.serving.commands import Commands
+from gymposium_train.serving.learner import Policies
 from gymposium_train.serving.server import serve
-from gymposium_train.serving.service import Policies, Service
+from gymposium_train.serving.service import Service, make_service
 from gymposium_train.serving.settings import SessionSettings
 from gymposium_train.serving.trajectories import BadGroup, SessionGroup, read_group
 from gymposium_train.util.progress import say
@@ -44,9 +45,9 @@ class SessionSource:
             go_on()
             self.check()
 
-        service, job = self.service, self.service.take(step, each)
+        job = self.service.jobs.take(step, each)
         groups = self._groups(job.id)
-        rows = [row for group in groups for row in service.file.sessions(group.key)]
+        rows = [row for group in groups for row in self.service.file.sessions(group.key)]
         states = Counter(row.state for row in rows)
         lengths = [len(one.turns) for group in groups for one in group.trajectories]
         metrics = {
@@ -76,7 +77,7 @@ class SessionSource:
         return groups
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
-        self.service.learned(step, metrics)
+        self.service.jobs.learned(step, metrics)
 
     def state(self) -> dict[str, Any]:
         return {"taken": self.taken}  # the sessions file stores the groups of each step
@@ -84,32 +85,33 @@ class SessionSource:
     def restore(self, state: dict[str, Any]) -> None:
         self.taken = state["taken"]
         if self.taken is not None:
-            self.service.learned_before(self.taken + 1)
+            self.service.jobs.learned_before(self.taken + 1)
 
 
 def session_source(settings: SessionSettings, start: SourceStart) -> SessionSource:
     """Make the source `sessions`, and serve it until the run ends."""
     players = start.players
-    service = Service(
+    config = start.config
+    service = make_service(
         SessionsFile(start.directory / FILE),
         Policies(
             lambda: cast(LanguageModelPlayer, players.learner()),
             lambda policy: cast(LanguageModelPlayer, players.recent(policy)),
-            start.config.engine.staleness,
+            config.engine.staleness,
         ),
         settings,
-        start.config.seed,
-        start.config.rollout.group_size,
-        make_credit(start.config.credit).needs_groups,
-        start.config.steps,
+        seed=config.seed,
+        group_size=config.rollout.group_size,
+        needs_groups=make_credit(config.credit).needs_groups,
+        steps=config.steps,
     )
     start.resources.callback(service.close)
     token = os.environ.get(TOKEN) or None
     check_address(settings.host, token, TOKEN)
     if token is None and settings.run is not None:
         token = secrets.token_urlsafe(16)  # a command that could begin and end sessions would set its own reward
-    address = start.resources.enter_context(serve(service, settings, start.directory, start.config, token))
-    start.resources.push(lambda kind, error, at: service.linger() if kind is None else None)
+    address = start.resources.enter_context(serve(service, settings, start.directory, config, token))
+    start.resources.push(lambda kind, error, at: service.jobs.linger() if kind is None else None)
     if settings.run is None:
         return SessionSource(service, start.stop_here)
     commands = Commands(service, settings, address, token)
