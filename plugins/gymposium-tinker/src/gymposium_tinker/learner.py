@@ -44,7 +44,7 @@ class TinkerLearner:
 
     critic = None
     tolerance = choose_tolerance("bfloat16")
-    """The tolerance for an unknown number type, because the service does not report its own."""
+    """The tolerance for bfloat16, because the service does not report its number type."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The plugin gymposium-worlds: its games, and players that solve them by program."""
+"""The plugin gymposium-worlds: its games, and programs that solve them as players."""
 
 from __future__ import annotations
 

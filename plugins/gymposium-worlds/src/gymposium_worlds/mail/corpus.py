@@ -38,16 +38,16 @@ _MAX_LENGTHS = {
     "question": 20_000,
     "answer": 1_000,
 }
-"""Maximum characters per field. The limits for answers and ids are those of the tools."""
+"""Maximum number of characters per field. The limits for answers and ids equal those of the tools."""
 _MAX_HEADER = 20_000
-"""Maximum characters of a header in an RFC 5322 text. The time of Python's parser grows quadratically: a header of
-this length takes a second."""
+"""Maximum number of characters in a header of an RFC 5322 text. The time of Python's parser grows quadratically: a
+header of this length takes a second."""
 _MAX_SOURCES = 50
-"""Maximum ids per question. The answering tool has the same limit."""
+"""Maximum number of ids per question. The answering tool has the same limit."""
 
 
 class _BadEntry(ValueError):
-    """Error in one line, as the end of a sentence."""
+    """An error in one line. Its message is the end of a sentence."""
 
 
 def read_mails(path: str) -> list[Mail]:
@@ -69,7 +69,8 @@ def read_questions(path: str, mails: Sequence[Mail]) -> list[Mapping[str, Any]]:
     """Return the questions of a file, each with `question`, `answer` (`{"type": ..., "accepted": [...]}`) and
     `sources`.
 
-    An answer written as a number or a date is compared as one. Raises `BadParameter` with the line number.
+    An answer written as a number or a date is compared as a number or a date. Raises `BadParameter` with the line
+    number.
     """
     known = {mail.id for mail in mails}
     questions = []
@@ -230,8 +231,8 @@ def _read_csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _read_lines(parameter: str, path: str) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file with their line breaks. Raises `BadParameter`, also if it is not a regular
-    file."""
+    """Yield the lines of a UTF-8 file with their line breaks. Raises `BadParameter` if it cannot be read or is not a
+    regular file."""
     try:
         for number, line in enumerate(read_lines(path)):
             yield line.decode("utf-8" if number else "utf-8-sig")

@@ -1,8 +1,8 @@
 """The players `mail-expert` and `mail-expert-shuffled`, which read the mails about a question's topic and answer.
 
-They use only what the tools show them. Like the checker (`gymposium_worlds.mail.proof`), they understand the questions
-and sentences of generated mailboxes. `mail-expert` first reads the mails that could change the answer, so it
-solves every task if it has 10 calls.
+They use only the tools' results. Like the checker (`gymposium_worlds.mail.proof`), they understand the questions and
+sentences of generated mailboxes. `mail-expert` first reads the mails that could change the answer, so it solves every
+task within 10 calls.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ class _Memory:
     target: QuestionTarget
     mails: list[Mail] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
-    """Ids of mails to read, in order."""
+    """The ids of the mails to read, in order."""
     knows_names: bool = False
-    """Whether the player has searched for a mail from the person in question, which shows the name colleagues use."""
+    """Whether the player has searched for a mail from the person in question. Such a mail shows the name that
+    colleagues use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class MailExpert:
 
     name: str = "mail-expert"
     shuffles: bool = False
-    """Whether to read search results in random order, drawn from the seat's stream. The player then may mistake an old
+    """Whether to read search results in random order, drawn from the seat's stream. The player may then mistake an old
     value for the newest one, and demonstrates more ways to find an answer."""
     reader: Reader = READERS["move"]
     style: Style = "full"
@@ -70,14 +71,14 @@ class MailExpert:
         return _find_answer(notes) or _choose_step(notes) or _make_answer_call(UNKNOWN_ANSWER, ())
 
     def _order_ids(self, ids: list[str], asked: QuestionTarget, rng: Random) -> list[str]:
-        """Return the ids of a list in reading order."""
+        """Return the ids from a search result in the order in which to read the mails."""
         if self.shuffles:
             return rng.sample(ids, len(ids))
         return ids[::-1] if asked.form == "first" else ids
 
 
 def make_shuffled_expert() -> MailExpert:
-    """Return the player that reads in random order."""
+    """Return the player `mail-expert-shuffled`, which reads search results in random order."""
     return MailExpert("mail-expert-shuffled", shuffles=True)
 
 
@@ -110,9 +111,8 @@ def _choose_step(notes: _Memory) -> Call | None:
 
 
 def _may_have_nickname(notes: _Memory) -> bool:
-    """Return whether mails name someone with the family name of the person in question.
-
-    A mail from the person shows whether both are the same.
+    """Return whether mails name someone with the same family name as the person in question. A mail from that person
+    shows whether the two are the same.
     """
     asked = notes.target
     if asked.form != "first" or not asked.noun:

@@ -8,7 +8,7 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
-"""The months as mails write them, in every locale."""
+"""The months as written in mails, independent of the locale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +16,9 @@ class Mail:
     """An e-mail as a reader sees it. All fields are text."""
 
     id: str
-    """Unique in its mailbox."""
+    """The mail's id, unique in its mailbox."""
     sent: str
-    """Date and time, such as `2024-03-05 09:12`. Sorting by it is chronological."""
+    """Date and time, such as `2024-03-05 09:12`. Sorting the text gives chronological order."""
     sender: str
     """Name and address, such as `Robert Miller <rm12@arden.example>`, or an address alone."""
     recipients: str

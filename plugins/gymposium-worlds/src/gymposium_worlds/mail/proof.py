@@ -1,7 +1,7 @@
 """Proof of answers from the text of mails alone.
 
-It shares nothing with the generator, and parses the question and each sentence with its own patterns. If both agree on
-an answer, it is in the mails, and it is the only one. Quoted lines and questions state nothing.
+It shares no code with the generator, and parses the question and each sentence with its own patterns. If both agree on
+an answer, the mails contain this answer and no other. Quoted lines and questions do not count as statements.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class QuestionTarget:
 
     @property
     def phrase(self) -> str:
-        """Return the search words that find each mail about the topic."""
+        """Return the search phrase that finds every mail about the topic."""
         return self.topic.removeprefix("the ")
 
 
 def read_question(text: str) -> QuestionTarget | None:
-    """Parse a question about a generated mailbox. Returns None if it has another form."""
+    """Parse a question about a generated mailbox. Returns None for an unknown form."""
     if found := _COUNT_QUESTION.search(text):
         return QuestionTarget("count", found["topic"])
     if found := _FIRST.search(text):
@@ -86,7 +86,7 @@ def extract_own_words(mail: Mail) -> OwnWords:
 
 
 def map_names(mails: Iterable[OwnWords]) -> Mapping[str, str]:
-    """Map each name that a person uses to the name in headers, as far as these mails show it."""
+    """Map each name that a person uses to that person's name in headers, as far as these mails show it."""
     names: dict[str, str] = {}
     for own in mails:
         names[own.signature] = names[own.sender] = own.sender
@@ -105,7 +105,7 @@ _VALUES: Mapping[str, str] = {
     "room": _ROOM, "date": _DAY, "host": _NAME, "fee": _EUROS, "end date": _DAY, "keeper": _NAME, "hotel": _HOTEL,
     "departure date": _DAY, "number of travellers": _COUNT,
 }  # fmt: skip
-"""Pattern of an attribute's values."""
+"""The pattern of each attribute's values."""
 
 _SAYINGS: Mapping[str, tuple[str, ...]] = {
     "deadline": ("T (?:now )?has to be finished by V", "we have to finish T by V"),
@@ -131,7 +131,7 @@ _SAYINGS: Mapping[str, tuple[str, ...]] = {
     "departure date": ("T begins on V(?:, not on .+)?",),
     "number of travellers": ("V of us go on T(?:, not .+)?", "T is (?:now )?for V people"),
 }  # fmt: skip
-"""Sentences that give an attribute a value without naming it. T: the topic, V: the value, ME: the sender."""
+"""Sentences that give an attribute a value without naming the attribute. T: the topic, V: the value, ME: the sender."""
 
 _BROKEN = re.compile("T (?:is out of order|does not work any more|has broken down|is broken again)")
 _COMES = re.compile(rf"(?P<who>I|{_NAME}) will come to T|(?P<other>{_NAME}) wants to join T as well|"
@@ -146,9 +146,9 @@ class Finding:
     """An answer found in mails."""
 
     answer: str
-    """The value, name or number as in a mail. People have their header name, if known."""
+    """The value, name or number as written in a mail. A person is named as in the headers, if known."""
     sources: tuple[str, ...]
-    """Ids of the mails that show it, earliest first."""
+    """Ids of the mails that show the answer, earliest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class _Claim:
 
 
 class Checker:
-    """Checker for a mailbox, or for the mails read so far, in sending order."""
+    """A checker for a mailbox, or for the mails read so far, in sending order."""
 
     def __init__(self, mails: Iterable[Mail]) -> None:
         self._mails = [extract_own_words(mail) for mail in sorted(mails, key=lambda mail: mail.sent)]
@@ -167,7 +167,7 @@ class Checker:
     def find_answers(self, asked: QuestionTarget) -> list[Finding]:
         """Return every answer to a question, in any order. The list is empty if the mails do not answer it.
 
-        For a value, only the final one is an answer.
+        For a corrected value, only the final value is an answer.
         """
         if asked.form == "count":
             return self._count_people(asked.topic)
@@ -197,7 +197,7 @@ class Checker:
         return claims
 
     def _find_newest(self, claims: Sequence[_Claim]) -> list[Finding]:
-        """Return what the last claim says, and the mails that have said so since the value last changed."""
+        """Return the value in the last claim, and the mails that have stated it since the value last changed."""
         if not claims:
             return []
         last = claims[-1].own
@@ -209,7 +209,7 @@ class Checker:
         return findings
 
     def _count_people(self, topic: str) -> list[Finding]:
-        """Return the number of people who come, by the last statement on each."""
+        """Return the number of people who come, according to the last statement about each person."""
         comes: dict[str, str | None] = {}
         for own, text in self._find_statements(topic):
             found, stays = _COMES.fullmatch(text), _STAYS.fullmatch(text)

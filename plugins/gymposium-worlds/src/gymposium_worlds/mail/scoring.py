@@ -1,16 +1,15 @@
 """Scores of answers: exact, and compared by type.
 
-An answer is normalized first: Unicode form NFKC, single spaces, trimmed ends, and without one full stop at the end. The
-type of the right answer then decides what counts:
+An answer is first normalized: Unicode form NFKC, single spaces, no spaces at the ends, and without one full stop at the
+end. The type of the right answer then determines which answers are right:
 
 - `number`: digits, with or without commas between thousands: `12`, `1,200`.
 - `amount`: a number with at most two decimals. `€` or `EUR` may precede it, and `euro`, `euros`, `EUR` or `€` may
   follow it: `1,310 euros`, `€1310.00`.
 - `date`: `2024-06-12`, `12 June 2024` or `June 12, 2024`.
-- `name` and `text`: one of the accepted spellings, in any case.
-
-A person's accepted spellings are the header name and the nickname, each with the family name. For a place, its name
-alone will do. Further words or a second answer make an answer wrong.
+- `name` and `text`: one of the accepted spellings, in any case. For a person, these are the header name and the
+  nickname, each with the family name. For a place, the name alone is enough. Further words or a second answer make
+  an answer wrong.
 """
 
 from __future__ import annotations
@@ -28,7 +27,8 @@ UNKNOWN_ANSWER = "I don't know"
 """Answer for questions that the mailbox does not answer."""
 
 UNKNOWN_SCORE = 0.15
-"""Score of `UNKNOWN_ANSWER` if there is an answer: above that of a wrong answer, and above the value of a guess."""
+"""Score of `UNKNOWN_ANSWER` if there is an answer. It is above the score of a wrong answer and the expected score of a
+guess."""
 
 _DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)"
 _NUMBER = re.compile(_DIGITS)
@@ -68,7 +68,7 @@ def is_right(answer: str, right: Mapping[str, Any]) -> bool:
 
 
 def parse_answer(answer: str, kind: str) -> str | Decimal | None:
-    """Parse an answer of this type; None if it is invalid. Equal values are equal answers."""
+    """Parse an answer of this type; None if it is invalid. Two answers are equal if their parsed values are."""
     text = normalize(answer)
     match kind:
         case "number":
@@ -97,8 +97,8 @@ def _parse_date(text: str) -> str | None:
 def compute_f1(cited: Sequence[str], right: Sequence[str], *, all_needed: bool) -> float:
     """Return the F1 score of the cited sources.
 
-    Unless all sources are needed, one right source is full recall. For a question without sources the score is 1 if
-    none is cited, else 0.
+    Unless all sources are needed, one right source gives full recall. For a question without sources, the score is 1 if
+    no source is cited, else 0.
     """
     given = set(cited)
     if not right or not given:

@@ -9,9 +9,9 @@ from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.store import SearchResult
 
 MAX_RESULTS = 10
-"""Maximum mails shown per search."""
+"""Maximum number of mails shown per search."""
 _MAX_TEXT = 4_000
-"""Maximum characters of a mail shown."""
+"""Maximum number of characters shown of a mail."""
 _MAX_PART = 100
 _NONE = "No mail fits."
 _HEAD = "Mails that fit, the latest first:"

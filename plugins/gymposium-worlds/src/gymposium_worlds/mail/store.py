@@ -1,7 +1,7 @@
 """Mails in a temporary SQLite database with a full-text index, read-only once filled.
 
-Search results are the same on every SQLite build with FTS5. Words are split and folded here, and mails are ordered by
-time, not by SQLite's rank.
+Search results are the same on every SQLite build with FTS5. This module splits and folds words itself, and orders mails
+by time, not by SQLite's rank.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WORD = re.compile(r"[^\W_]+")
 def split_words(text: str) -> list[str]:
     """Return the words of a text in order: runs of letters and digits, in lower case, without accents.
 
-    Python's Unicode tables decide what a letter is, not SQLite's.
+    Python's Unicode tables determine what a letter is, not SQLite's.
     """
     if not text.isascii():
         parts = unicodedata.normalize("NFKD", text.casefold())
@@ -44,14 +44,14 @@ class Query:
     """Search criteria. An email must match all of them."""
 
     keywords: Sequence[Sequence[str]] = ()
-    """Words that stand next to each other in the subject or the body."""
+    """A phrase of consecutive words in the subject or the body."""
     sender: Sequence[str] = ()
-    """Words that stand next to each other in the name and address of the sender."""
+    """A phrase of consecutive words in the sender's name and address."""
     recipient: Sequence[str] = ()
     sent_from: str = ""
-    """A day such as `2024-03-05`: mails of this day or later."""
+    """A day such as `2024-03-05`, for mails sent on this day or later."""
     sent_before: str = ""
-    """A day: mails of earlier days."""
+    """A day, for mails sent before it."""
 
     def to_sql(self, limit: int) -> tuple[str, list[str | int]]:
         """Return the statement that finds at most `limit` ids, and its values."""
@@ -74,7 +74,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """One line of a search result."""
+    """One mail in a search result."""
 
     id: str
     sent: str
@@ -86,8 +86,7 @@ class SearchResult:
 class Store:
     """Mails of one mailbox.
 
-    SQLite keeps them in memory, or in an unnamed file if there are many, so nothing is left behind when the process
-    ends.
+    SQLite keeps them in memory, or in an unnamed file if there are many, so no file remains when the process ends.
     """
 
     def __init__(self, mails: Iterable[Mail]) -> None:
@@ -114,7 +113,7 @@ class Store:
         return Mail(*rows[0]) if rows else None
 
     def get_span(self) -> tuple[int, str, str]:
-        """Return the number of mails and the dates of the first and the last."""
+        """Return the number of mails, and the dates of the first and the last mail."""
         [(count, first, last)] = self._fetch_rows("SELECT count(*), min(sent), max(sent) FROM mail", [])
         return int(count), first, last
 

@@ -50,21 +50,21 @@ RULES_COMPACT = f"mail: search_inbox, read_email, then return_final_answer; if n
 
 
 def format_rules(style: Style, max_calls: int, meaning: str) -> str:
-    """Return the rules of the game, with `meaning` on what mails and answers mean."""
+    """Return the rules of the game. `meaning` explains the meaning of mails and answers."""
     if style == "compact":
         return RULES_COMPACT
     return _TOOLS.format(calls=quantity(max_calls, "call")) + meaning + _SCORE
 
 
 MAX_STORES = 64
-"""Maximum mailboxes that a process keeps on disk."""
+"""Maximum number of mailboxes that a process keeps on disk."""
 _MAILS_IN_ALL = 100_000
 _MOST_MAILBOXES = 1_000
 
 
 @dataclass(frozen=True)
 class MailTasks:
-    """Questions about generated mailboxes. Equal seeds have equal tasks.
+    """Questions about generated mailboxes. Equal seeds give equal tasks.
 
     `train` and `test` share no mailboxes and no wordings.
     """
@@ -104,7 +104,7 @@ class MailTasks:
 
 @lru_cache(maxsize=MAX_STORES)
 def _make_store(process: int, seed: int, mails: int) -> Store:
-    """Return the mailbox on disk. A forked process makes its own."""
+    """Create the mailbox on disk and return it. A forked process creates its own."""
     return Store(make_mailbox(seed, mails).mails)
 
 
@@ -125,7 +125,7 @@ def parse_kinds(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class FileTasks:
-    """Tasks from a file of questions about a file of mails. The files are read when the first task is made."""
+    """Tasks from a file of questions about a file of mails. The files are read when the first task is created."""
 
     inbox: str
     questions: str
@@ -135,7 +135,7 @@ class FileTasks:
     utility_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        """Check that both files are named, by paths that can be part of a game's name. Raises `BadParameter`."""
+        """Check that both files are given, with paths that can be part of a game's name. Raises `BadParameter`."""
         for name, other in (("inbox", "questions"), ("questions", "inbox")):
             path = getattr(self, name)
             if not path:

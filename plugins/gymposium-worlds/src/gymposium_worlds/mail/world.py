@@ -1,4 +1,4 @@
-"""World of a match: a question about a mailbox, its tools, and the score of the answer."""
+"""The world of a match: a question about a mailbox, its tools, and the score of the answer."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Task:
     """One question about one mailbox."""
 
     mailbox: int | str
-    """Seed of a generated mailbox, or digest of the file with the mails."""
+    """Seed of a generated mailbox, or digest of the mails file."""
     kind: str
     """Kind of the question; `given` for a question from a file."""
     question: str
@@ -90,7 +90,7 @@ class Task:
     sources: tuple[str, ...]
     """Ids of mails that show the answer."""
     all_sources: bool
-    """Whether the answer needs all sources. If not, each of them shows it."""
+    """Whether the answer needs all sources. If not, each source alone shows it."""
 
     def dump(self) -> dict[str, Any]:
         """Return the task as JSON."""
@@ -165,7 +165,8 @@ class MailWorld:
         return self._answer is not None
 
     def score(self) -> float:
-        """Return 1 for a right answer, `UNKNOWN_SCORE` for one that says unknown, and 0 for a wrong or missing one."""
+        """Return 1 for a right answer, `UNKNOWN_SCORE` if it wrongly says unknown, and 0 for a wrong or missing
+        answer."""
         if self._answer is None:
             return 0.0
         if is_right(self._answer, self._task.answer):
@@ -176,13 +177,13 @@ class MailWorld:
         """Return five figures from 0 to 1.
 
         - `exact`: the answer is right.
-        - `unknown`: the answer says that the mailbox does not hold it.
-        - `sources`: how well the cited sources fit (`scoring.f1`).
+        - `unknown`: the answer says that the mailbox does not contain it.
+        - `sources`: how well the cited sources match (`scoring.compute_f1`).
         - `found` and `read`: a search showed a right source, and the player read one. For questions without sources,
           the player searched the mailbox.
 
-        Reward criteria read `exact` as accuracy, and combine it with the number of decisions as efficiency. `found` and
-        `read` measure how complete the search was, and `sources` whether a user can check the answer.
+        The reward criterion `accuracy` is `exact`, and `efficiency` combines it with the number of decisions. `found`
+        and `read` measure the completeness of the search, and `sources` whether a user can check the answer.
         """
         right, answered = set(self._task.sources), self._answer is not None
         return {

@@ -24,12 +24,13 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
 }
 _COMPUTE: dict[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _TEST_SHARE = 0.1
-"""Share of the pairs of numbers that are kept for the split `test`."""
+"""Share of number pairs reserved for the split `test`."""
 _SUM = re.compile(r"(\d+) ([-+*]) (\d+) =")
 
 
 class Arithmetic:
-    """Questions such as `17 + 25 =`. A question's text decides its split, so the splits share no question."""
+    """Questions such as `17 + 25 =`. A question's text determines its split, so the splits have no question in
+    common."""
 
     def __init__(self, digits: int, operations: str, split: str) -> None:
         """Prepare the questions of a split. `digits` is the maximum number of digits per number."""
@@ -38,7 +39,7 @@ class Arithmetic:
         self.about = f"It is arithmetic: two numbers from 0 to {self._limit - 1}, with {signs} ({split} questions).\n"
 
     def draw(self, seed: int) -> Question:
-        """Return the question of a seed."""
+        """Return the question for a seed."""
         rng = stream(seed, "arithmetic")
         while True:
             one, other = (int(rng.random() * self._limit) for _ in range(2))
@@ -55,7 +56,7 @@ def find_split(question: str) -> Split:
 
 
 class ArithmeticPlayer:
-    """Player that computes the answers to the arithmetic questions of `qa`."""
+    """A player that computes the answers to the arithmetic questions in `qa`."""
 
     name = "arithmetic"
     reader: Reader = READERS["move"]

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from gymposium import GameSpec
 
 _LOADERS = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow", ".json": "json"}
-"""Loaders of `datasets` by the ending of a file's name; any other file is read as JSONL."""
+"""Loaders of the library `datasets`, by file name extension. All other files are read as JSONL."""
 
 
 class DataFile(QuestionFile):
-    """Questions in a file of any of these formats."""
+    """Questions from a file in any of these formats."""
 
     about = ""
 
@@ -52,14 +52,14 @@ _RULES_COMPACT = "question\n"
 
 
 class Source(Protocol):
-    """Source of questions."""
+    """Protocol of a source of questions."""
 
     @property
     def about(self) -> str:
-        """Return a line about all questions, or an empty text if nothing is known."""
+        """Return a line that describes all questions; empty if nothing is known."""
 
     def draw(self, seed: int) -> Question:
-        """Return the question of a seed. Equal seeds have equal questions."""
+        """Return the question for a seed. Equal seeds give equal questions."""
 
 
 class QuestionsGame(OneReplyGame):
@@ -117,7 +117,7 @@ class QuestionMatch(OneReplyMatch):
         return Picture.from_parts(note(text[:2000]), told=text[:200])
 
     def view(self, seat: int) -> str:
-        """Return the question and the answer given, then whether it is right."""
+        """Return the question, and after the answer also the answer and whether it is right."""
         told = None if self.answer is None else self.question.answer
         return repr((self.question.question, self.question.choices, self.answer, told))
 

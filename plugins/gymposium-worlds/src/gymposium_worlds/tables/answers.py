@@ -11,9 +11,10 @@ from typing import Literal
 from gymposium.errors import BadRecord
 
 UNKNOWN = "unknown"
-"""Answer if the data lack what the question asks for."""
+"""The right answer if the data do not contain the requested value."""
 UNKNOWN_SCORE = 0.1
-"""Score of this answer if the data contain one: above a wrong answer's 0, because it misleads no one."""
+"""Score of `unknown` if the data do contain an answer. It is above 0, the score of a wrong answer, because it does not
+mislead."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}")
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{0,30})?")
 
@@ -26,7 +27,7 @@ class Answer:
 
     type: Type
     value: str
-    """Decimals have as many digits as the question asks for."""
+    """The answer as text. Decimals have as many digits as the question asks for."""
 
     @classmethod
     def load(cls, parts: object) -> Answer:
@@ -60,7 +61,7 @@ class Answer:
                 return is_unknown(given)
 
     def score(self, given: str) -> float:
-        """Return 1 for the right answer, `UNKNOWN_SCORE` for a wrong `unknown`, and 0 for others."""
+        """Return 1 for the right answer, `UNKNOWN_SCORE` for a wrong `unknown`, and 0 for any other answer."""
         if self.matches(given):
             return 1.0
         return UNKNOWN_SCORE if is_unknown(given) else 0.0
@@ -81,16 +82,16 @@ def format_answer(value: object) -> Answer:
 
 
 def round_answer(value: Fraction, places: int) -> Answer:
-    """Return an exact number as an answer, rounded to this number of places, halves away from zero."""
+    """Return an exact number as an answer, rounded to this number of decimal places. Halves are rounded away from
+    zero."""
     quantum = Decimal(1).scaleb(-places)
     number = (Decimal(value.numerator) / Decimal(value.denominator)).quantize(quantum, ROUND_HALF_UP)
     return Answer("decimal", str(number))
 
 
 def is_unambiguous(value: Fraction, places: int) -> bool:
-    """Return whether the rounded number does not depend on how halves are rounded or floats are added.
-
-    That holds if it has no more places, or is not close to the midpoint of its neighbors.
+    """Return whether the rounded number is independent of how halves are rounded and floats are added. This holds if
+    the number has no further decimal places, or is not close to the midpoint between two rounded values.
     """
     rest = value * 10**places % 1
     return rest == 0 or not Fraction(499, 1000) <= rest <= Fraction(501, 1000)

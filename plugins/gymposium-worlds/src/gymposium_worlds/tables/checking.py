@@ -11,7 +11,7 @@ from gymposium.util.visible import plural
 from gymposium_worlds.tables.reading import MissingColumn, Plan, read_question, read_shapes
 
 _MARGIN = Fraction(1, 1000)
-"""Minimum distance of a rounded number from the midpoint of its neighbors, in units of its last digit."""
+"""Minimum distance of a number from the midpoint between two rounded values, in units of the last digit."""
 
 
 class ProofError(GymposiumError):
@@ -19,9 +19,8 @@ class ProofError(GymposiumError):
 
 
 def prove_answer(question: str, connection: sqlite3.Connection) -> str:
-    """Return the only right answer to a question about a database, as text; `unknown` if the data lack it.
-
-    Raises `ProofError` if there are several, for example two winners, or a number that rounds either way.
+    """Return the only right answer to a question about a database, as text; `unknown` if the data do not contain it.
+    Raises `ProofError` if there are several, for example two winners, or a number that can be rounded up or down.
     """
     shapes = read_shapes(sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'"))
     try:

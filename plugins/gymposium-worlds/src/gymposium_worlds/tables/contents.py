@@ -1,4 +1,4 @@
-"""Generator of databases: a theme, names of tables and columns, and rows."""
+"""Generator of databases: it draws a theme, names of tables and columns, and rows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gymposium_worlds.tables.entities import Entity, RowAttribute
 from gymposium_worlds.tables.themes import THEMES
 
 MIN_ROWS, MAX_ROWS = 20, 400
-"""Bounds on the rows of the largest table. With more rows, ordinary queries could exceed the step limit."""
+"""Bounds on the number of rows in the largest table. With more rows, ordinary queries could exceed the step limit."""
 _FIRST_DAY = dt.date(2019, 1, 1)
 _DAYS = 6 * 365
 _MISSING = 0.15
 """Probability that a row has no contact."""
 _ABSENT = 6
-"""Number of names that are kept out of each table."""
+"""Number of names that each table reserves as absent."""
 
 
 @lru_cache(maxsize=64)  # the matches of a group share their database
@@ -74,5 +74,5 @@ def _draw_contact(n: int, draw: Draw) -> str:
 
 
 def _draw_skewed(n: int, draw: Draw) -> int:
-    """Draw an integer from 0 to n - 1, favoring small ones."""
+    """Draw an integer from 0 to n - 1. Small integers are more likely."""
     return min(draw.below(n), draw.below(n)) if draw.chance(0.5) else draw.below(n)

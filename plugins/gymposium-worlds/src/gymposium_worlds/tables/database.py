@@ -17,7 +17,7 @@ class Column:
     name: str
     kind: Kind
     target: str = ""
-    """Target table of a reference."""
+    """The table that a reference column points to."""
 
     @property
     def phrase(self) -> str:
@@ -42,10 +42,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table, its rows, and things that it does not contain."""
+    """A table, its rows, and names and columns that it does not contain."""
 
     name: str
-    """Plural: `list_items`."""
+    """The table's name, a plural: `list_items`."""
     noun: str
     """The noun for one row, as words."""
     columns: tuple[Column, ...]
@@ -65,7 +65,7 @@ class Table:
         return [column for column in self.columns if column.kind in kinds]
 
     def find_place(self, kind: Kind, target: str = "") -> int:
-        """Return the index of the only column of a kind; for references, the one to `target`."""
+        """Return the index of the only column of a kind. For references, it is the column that points to `target`."""
         (place,) = (n for n, one in enumerate(self.columns) if (one.kind, one.target) == (kind, target))
         return place
 
@@ -77,7 +77,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """Database of four tables. A subject belongs to a place, and an event to a subject and an item."""
+    """A database with four tables. A subject belongs to a place, and an event to a subject and an item."""
 
     place: Table
     subject: Table
@@ -86,7 +86,7 @@ class Database:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """Return the tables, each after those that it refers to."""
+        """Return the tables. Each comes after the tables that it references."""
         return self.place, self.subject, self.item, self.event
 
 

@@ -1,4 +1,4 @@
-"""Entities of databases, with possible names and values of their columns."""
+"""Entities for databases, with possible names and values of their columns."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ class RowAttribute:
     kind: Kind
     names: tuple[str, ...]
     values: tuple[str, ...] = ()
-    """Options of a category."""
+    """The possible values of a category."""
     low: int = 0
     high: int = 0
-    """Inclusive bounds of a number. Decimals are multiples of 0.25, which floats represent exactly."""
+    """The upper bound of a number; both bounds are inclusive. Decimals are multiples of 0.25, which floats represent
+    exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +53,11 @@ class Entity:
     fixed: tuple[RowAttribute, ...]
     """Columns that every table has."""
     optional: tuple[RowAttribute, ...]
-    """Columns to choose from. A database has one or more."""
+    """Optional columns. A database has one or more of them."""
     labels: tuple[str, ...] = ()
-    """Names of the column with the label; () if rows have none."""
+    """Names for the label column; () if rows have no label."""
     names: tuple[str, ...] = ()
-    """Labels of rows."""
+    """Possible labels of rows."""
     absent: tuple[str, ...] = ()
     """Phrases for attributes that no database has."""
 
@@ -72,7 +73,7 @@ class Theme:
 
 
 def category(names: str, values: str) -> RowAttribute:
-    """Return a column with a few different texts."""
+    """Return a column with a small set of text values."""
     return RowAttribute("category", tuple(names.split()), tuple(values.split()))
 
 
@@ -100,7 +101,7 @@ _NO_PLACE = ("postcode", "altitude", "mayor", "number of fire exits", "founding 
 
 
 def place(nouns: str, number: RowAttribute, *more: RowAttribute) -> Entity:
-    """Return a table of places, named like towns."""
+    """Return a table of places with names like those of towns."""
     return Entity(tuple(nouns.split()), (_REGION, number), more, ("name", "town"), TOWNS, _NO_PLACE)
 
 

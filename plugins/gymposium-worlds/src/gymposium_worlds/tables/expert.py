@@ -1,4 +1,4 @@
-"""The player `tables-expert`, which parses questions by their form."""
+"""The player `tables-expert`, which knows the forms of all questions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QUESTION = "The question: "
 class TablesExpert:
     """Player that turns the question into one query and answers with the first cell of its result.
 
-    It knows all question forms, and learns everything else from the text it is shown.
+    It knows all question forms, and takes everything else from its prompts.
     """
 
     name = "tables-expert"
@@ -68,6 +68,6 @@ def _round_expression(expression: str, places: int | None) -> str:
 
 
 def _first_cell(result: str) -> str:
-    """Return the first cell under the column names; `unknown` if there is no row or the cell is empty."""
+    """Return the first cell below the column names; `unknown` if there is no row or the cell is empty."""
     cell = result.splitlines()[1]
     return "unknown" if cell in ("(no rows)", "NULL") else cell

@@ -1,4 +1,4 @@
-"""Parser of questions: from words and tables to SQL. It shares nothing with the generator, so it can check it."""
+"""Parser that translates questions to SQL. It shares no code with the generator, so it can check it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TableShape:
 
     name: str
     columns: Mapping[str, str]
-    """Names and types."""
+    """The columns' names and types."""
     references: Mapping[str, str]
     """Columns that reference other tables, by table."""
 
@@ -30,7 +30,7 @@ class TableShape:
 
     @property
     def nouns(self) -> tuple[str, str, str]:
-        """Return the possible nouns for one row: the plural without -s or -es, or with -y for -ies."""
+        """Return the possible nouns for one row: the plural without -s or -es, or with -y in place of -ies."""
         return self.plural[:-1], self.plural[:-2], f"{self.plural[:-3]}y"
 
     @property
@@ -49,7 +49,7 @@ Shapes = Mapping[str, TableShape]
 
 
 def read_shapes(lines: Iterable[str]) -> Shapes:
-    """Return the tables of the `CREATE TABLE` statements among some lines."""
+    """Return the tables defined by the `CREATE TABLE` statements in these lines."""
     found = {}
     for line in lines:
         if (create := _CREATE.match(line)) is not None:
@@ -90,7 +90,7 @@ _CONDITIONS = tuple(
 
 
 def translate_condition(words: str, table: TableShape) -> str:
-    """Return the SQL of conditions joined by `and`. Raises `GymposiumError` for other words."""
+    """Return the SQL for conditions joined by `and`. Raises `GymposiumError` for other text."""
     parts = []
     while words:
         for pattern, sql in _CONDITIONS:
@@ -169,7 +169,7 @@ _NAMED = {part: f"(?P<{part}>{pattern})" for part, pattern in _PARTS.items()}
 _ROUNDING = r"(?: Round to (?P<places>[0-9]) decimals?\.)?"
 
 PATTERNS = tuple((form, re.compile(wording.format(**_NAMED) + _ROUNDING)) for form, wording in _WORDINGS)
-"""Forms and their patterns. The first match whose nouns are tables wins."""
+"""Forms and their patterns. The first match whose nouns are tables is used."""
 
 
 class UnknownForm(GymposiumError):
@@ -182,15 +182,15 @@ class MissingColumn(GymposiumError):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Query plan of a question."""
+    """The query plan for a question."""
 
     kind: Literal["value", "count", "sum", "average", "extreme", "common"]
     value: str
     """The expression that is looked up, counted, added up, or compared."""
     source: str
-    """The query from FROM on."""
+    """The query, beginning with FROM."""
     places: int | None = None
-    """Number of decimals, if the question asks for it."""
+    """Number of decimal places, if the question gives it."""
     label: str = ""
     """The expression that names the winner of a comparison."""
     descending: bool = True
@@ -299,7 +299,7 @@ class _ParsedQuestion:
         return translate_condition(self._words[part], table) if part in self._words else ""
 
     def _join_tables(self, tables: Sequence[TableShape], *conditions: str) -> str:
-        """Return the query from FROM on. Each table after the first is joined to an earlier one."""
+        """Return the query, beginning with FROM. Each table after the first is joined to an earlier table."""
         joins = [f"FROM {tables[0].name}"]
         for n, table in enumerate(tables[1:], start=1):
             other = next(one for one in tables[:n] if table.name in one.references)

@@ -40,7 +40,7 @@ class TablesTasks:
     """Questions about databases of one size. `train` and `test` have different databases and wordings.
 
     Results follow from the task and the calls. Versions of SQLite may plan a query differently. They may then stop a
-    query near the step limit at different points, and order rows differently that ORDER BY leaves equal.
+    query near the step limit at different points, and order rows that are equal under ORDER BY differently.
     """
 
     rows: int
@@ -65,7 +65,7 @@ class TablesTasks:
         return {"world": world, "rows": self.rows, "kind": kind, **asdict(question)}
 
     async def open(self, task: Mapping[str, Any]) -> TablesWorld:
-        """Open the database of a task. Raises `BadRecord` for a task of another form."""
+        """Open a task's database. Raises `BadRecord` for an invalid task."""
         match task:
             case {"world": str(world), "rows": int(rows), "text": str(text), "answer": answer}:
                 if _WORLD.fullmatch(world) and MIN_ROWS <= rows <= MAX_ROWS:
@@ -74,5 +74,5 @@ class TablesTasks:
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
-    """Return the game. Raises `BadParameter` for kinds of questions that do not exist."""
+    """Return the game. Raises `BadParameter` for unknown kinds of questions."""
     return tool_game(spec, params, TablesTasks(**params))

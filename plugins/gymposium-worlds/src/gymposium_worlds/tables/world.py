@@ -1,4 +1,4 @@
-"""World of a match: a database, its question, and the answer."""
+"""The world of a match: a database, its question, and the answer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ANSWER = _make_text_tool(
 
 
 class TablesWorld:
-    """The database, the question, and the answer if one was given."""
+    """A database, a question about it, and the answer if one was given."""
 
     def __init__(self, database: Database, question: str, answer: Answer) -> None:
         self._database, self._question, self._answer = database, question, answer
@@ -77,7 +77,7 @@ class TablesWorld:
         return 0.0 if self._given is None else self._answer.score(self._given)
 
     def report(self) -> Mapping[str, float]:
-        """Return `exact` and `unknown`, each 0 or 1, the number of queries, and the number of those that failed."""
+        """Return `exact` and `unknown`, each 0 or 1, the number of queries, and the number of failed queries."""
         given = self._given
         return {
             "exact": float(given is not None and self._answer.matches(given)),

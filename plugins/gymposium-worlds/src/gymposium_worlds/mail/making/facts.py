@@ -1,8 +1,8 @@
 """Facts of a mailbox: their topics, their attributes, and the sentences that state them.
 
-A topic is a thing with a two-part name, such as Project Blue Heron or order 4127. Topics of one kind share parts, so
-many mails are about something that is nearly the topic of a question. A fact gives an attribute of a topic a value,
-such as the deadline of a project.
+A topic is a thing with a two-part name, such as Project Blue Heron or order 4127. Topics of one kind share parts of
+their names, so many mails are about a topic whose name resembles that in a question. A fact assigns a value to a
+topic's attribute, such as a project's deadline.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gymposium_worlds.mail.message import MONTHS
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A property of a topic, whose value a fact states.
+    """A property of a topic. A fact states its value.
 
     In sentences, `{topic}` stands for the topic, `{value}` for the value and `{old}` for the previous value.
     """
@@ -27,7 +27,7 @@ class Attribute:
     changes: tuple[str, ...]
     """Sentences that correct the value."""
     states_self: tuple[str, ...] = ()
-    """For names: sentences where the value is the sender."""
+    """For names: sentences in which the value is the sender."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ KINDS: tuple[TopicKind, ...] = (
         ),
     ),
 )  # fmt: skip
-"""Topics whose attributes have values."""
+"""The kinds of topics whose attributes have values."""
 
 INCIDENT = TopicKind(
     "the {a} in the {b} office",
@@ -207,7 +207,7 @@ INCIDENT = TopicKind(
           "modem oven phone printer projector radiator router scanner shredder tap".split()),
     _CITIES,
 )  # fmt: skip
-"""Things that people report to be out of order."""
+"""Things that people report as broken."""
 
 GATHERING = TopicKind(
     "the {a} {b}",

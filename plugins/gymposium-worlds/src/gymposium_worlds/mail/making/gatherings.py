@@ -11,9 +11,9 @@ from gymposium_worlds.mail.making.outbox import Draft, Outbox
 from gymposium_worlds.mail.making.people import Person
 
 MAX_ANSWERS = 6
-"""Maximum answers to an invitation."""
+"""Maximum number of answers to an invitation."""
 MAX_COMING = 8
-"""Maximum number of people who come. All numbers from 1 are equally likely."""
+"""Maximum number of people who come. All numbers from 1 to this maximum are equally likely."""
 
 _INVITATIONS = (
     "You are all invited to {topic}. Please tell me if you can come to it.",
@@ -28,11 +28,11 @@ _CHANGE = "change of plan: "
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """A gathering, and the last mail about each person who comes."""
+    """A gathering, with the last mail about each person who comes."""
 
     topic: Topic
     coming: Mapping[str, Draft]
-    """By the person's name."""
+    """The last mail about each person who comes, by the person's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class _Statement:
 
 
 def write_gathering(topic: Topic, minute: int, most: int, outbox: Outbox, draw: Draw) -> Gathering:
-    """Write an invitation and its replies, starting at `minute`. `most` limits the mails and is at least 2."""
+    """Write an invitation and its replies, starting at `minute`. `most` is the maximum number of mails, at least 2."""
     count = draw.between(1, MAX_COMING)
     host, *guests = draw.some(outbox.others, 1 + count + draw.between(0, 3))
     comes = {guest.name: number < count for number, guest in enumerate(guests)}
@@ -67,9 +67,8 @@ def write_gathering(topic: Topic, minute: int, most: int, outbox: Outbox, draw: 
 def _plan_answers(
     guests: Sequence[Person], comes: Mapping[str, bool], most: int, draw: Draw
 ) -> list[tuple[Person, list[_Statement]]]:
-    """Return the authors of the answers in order, with the people that each answer mentions.
-
-    Authors speak last about themselves, and also about guests who do not write.
+    """Return the authors of the answers in order, with the people that each answer mentions. An author's last answer is
+    about the author, and may also be about guests who do not write.
     """
     order = draw.some(guests, len(guests))
     authors = order[: draw.between(max(1, most - 2), most)]

@@ -10,7 +10,7 @@ from gymposium_worlds.mail.making.facts import Topic, make_sentence
 from gymposium_worlds.mail.making.outbox import Draft, Outbox
 
 MAX_INCIDENT = 5
-"""Maximum mails per incident."""
+"""Maximum number of mails per incident."""
 
 _REPORTS = (
     "{topic} is out of order.", "{topic} does not work any more.", "{topic} has broken down.",
@@ -25,7 +25,7 @@ _NOTED = ("Thank you, I will call somebody.", "Thank you for telling us.", "Many
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """A thing and the mails that report it as broken, earliest first. The list is empty if no mail does."""
+    """A thing and the mails that report it as broken, earliest first. The list may be empty."""
 
     topic: Topic
     claims: Sequence[Draft]

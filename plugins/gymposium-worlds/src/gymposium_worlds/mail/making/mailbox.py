@@ -37,7 +37,7 @@ _SENTENCES = (
 
 
 def write_chatter(minute: int, most: int, outbox: Outbox, draw: Draw) -> None:
-    """Write up to `most` mails. All but the first are replies."""
+    """Write up to `most` mails of small talk. All but the first are replies."""
     first = None
     for author in draw.some((outbox.owner, *outbox.others), min(most, draw.pick((1, 1, 1, 2, 3)))):
         minute = minute if first is None else first.minute + draw.between(5, 600)
@@ -46,10 +46,10 @@ def write_chatter(minute: int, most: int, outbox: Outbox, draw: Draw) -> None:
 
 
 MIN_MAILS, MAX_MAILS = 20, 5_000
-"""Smallest and largest mailbox that can be made."""
+"""Minimum and maximum number of mails in a generated mailbox."""
 
 _BEGIN = ("gathering", "story", "incident", "story")
-"""Contents of every mailbox. The first story has a correction, the second does not."""
+"""Contents that every mailbox has. The first story has a correction, and the second does not."""
 _MAX_GATHERING = 7
 _SAME_PART = 0.6
 """Probability that a new topic shares a part of its name with an earlier topic of its kind."""
@@ -60,10 +60,10 @@ class Mailbox:
     """A generated mailbox and its facts."""
 
     people: Sequence[Person]
-    """The owner first."""
+    """The people of the mailbox, beginning with the owner."""
     first_day: date
     mails: tuple[Mail, ...]
-    """Earliest first. No two were sent in the same minute."""
+    """The mails, earliest first. No two were sent in the same minute."""
     stories: Sequence[Story]
     incidents: Sequence[Incident]
     gatherings: Sequence[Gathering]
@@ -76,14 +76,14 @@ class Mailbox:
 
 
 class Topics:
-    """Topics of a mailbox, with distinct names."""
+    """The topics of a mailbox, which have distinct names."""
 
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
         self._parts: dict[str, list[tuple[str, str]]] = {}  # by the form of the kind
 
     def add(self, kind: TopicKind) -> Topic:
-        """Draw a topic and add it. Its name often shares a part with another topic's."""
+        """Draw a topic and add it. Its name often shares a part with another topic's name."""
         topic = self.draw_similar(kind, self._draw)
         self._parts.setdefault(kind.form + kind.second[0], []).append((topic.a, topic.b))
         return topic
@@ -102,7 +102,7 @@ class Topics:
 
 @lru_cache(maxsize=4)
 def make_mailbox(seed: int, mails: int) -> Mailbox:
-    """Generate the mailbox of `seed` with `mails` mails, from `MIN_MAILS` to `MAX_MAILS`.
+    """Generate the mailbox for `seed`, with `mails` mails (from `MIN_MAILS` to `MAX_MAILS`).
 
     Each mailbox has at least one corrected fact, one uncorrected fact, an incident and a gathering.
     """
@@ -145,7 +145,7 @@ def _is_known(story: Story, minute: int) -> bool:
 
 
 def _draw_content(draw: Draw) -> str:
-    """Draw what to write next."""
+    """Draw the kind of content to write next."""
     choice = draw.below(100)
     limits = ((50, "story"), (60, "incident"), (70, "gathering"), (82, "notes"))
     return next((name for limit, name in limits if choice < limit), "chatter")

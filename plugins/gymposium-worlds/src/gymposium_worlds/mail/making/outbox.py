@@ -12,7 +12,7 @@ from gymposium_worlds.mail.making.values import format_day
 from gymposium_worlds.mail.message import Mail
 
 _MINUTES = 600
-"""Minutes of a working day, which begins at eight."""
+"""Number of minutes in a working day, which begins at eight."""
 _BEFORE = (
     "I hope that you are well.", "I am just back from lunch.", "Sorry for the late answer.", "Here is some news.",
     "We talked about this in the corridor.", "This is short, because I am on the train.",
@@ -26,7 +26,7 @@ _ENDS = ("Best regards", "Kind regards", "Many thanks", "See you soon")
 
 @dataclass(slots=True)
 class Draft:
-    """A mail before the mailbox is complete."""
+    """A mail in an incomplete mailbox."""
 
     minute: int
     """Working minutes since the first day. Unique in the mailbox."""
@@ -35,7 +35,7 @@ class Draft:
     subject: str
     body: str
     id: str = ""
-    """Assigned by `Outbox.mails`."""
+    """The mail's id, assigned by `Outbox.mails`."""
 
 
 class Outbox:
@@ -51,7 +51,7 @@ class Outbox:
 
     @property
     def minutes(self) -> int:
-        """Number of working minutes for new mails. Answers may come later."""
+        """Number of working minutes available for new mails. Answers may be sent later."""
         return len(self._days) * _MINUTES
 
     def day(self, minute: int) -> date:
@@ -74,9 +74,8 @@ class Outbox:
         answers: Draft | None = None,
         quotes: bool = True,
     ) -> Draft:
-        """Write a mail at this minute, or at the next free one.
-
-        An answer has the subject of the mail it answers, and quotes it unless `quotes` is False.
+        """Write a mail at this minute, or at the next free one. An answer has the same subject as the mail that it
+        answers, and quotes it unless `quotes` is False.
         """
         minute = self.find_free_minute(minute)
         self._taken.add(minute)

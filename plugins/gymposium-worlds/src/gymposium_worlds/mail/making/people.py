@@ -58,9 +58,8 @@ class Person:
 
 
 def make_people(count: int, draw: Draw) -> tuple[Person, ...]:
-    """Return `count` people, 400 at most, with distinct names.
-
-    Some share a family name, and about half go by a short form of their first name.
+    """Return `count` people, 400 at most, with distinct names. Some share a family name, and about half use a short
+    form of their first name.
     """
     families = draw.some(_FAMILIES, max(4, (3 * count) // 4))
     people: list[Person] = []

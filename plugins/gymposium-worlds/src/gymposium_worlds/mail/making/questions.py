@@ -1,7 +1,5 @@
-"""Questions about a mailbox, with answers and sources that the generator knows.
-
-The splits `train` and `test` have separate wordings. Every word of a test wording also occurs in a train wording or in
-a mail, so a trained player can read it.
+"""Questions about a mailbox, with answers and sources from the generator. The splits `train` and `test` have different
+wordings. Every word in a test wording also occurs in a train wording or in a mail, so a trained player can read it.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ VALUE: Mapping[Split, tuple[str, ...]] = {
         "Look up the {noun} of {topic} for me, please.",
     ),
 }
-"""Questions for a value: look-up, newest value, and values that the mailbox lacks."""
+"""Questions about a value: look-up, newest value, and values that the mailbox lacks."""
 
 FIRST: Mapping[Split, tuple[str, ...]] = {
     "train": (
@@ -48,7 +46,7 @@ FIRST: Mapping[Split, tuple[str, ...]] = {
         "Who was the first to write to me that {claim}?",
     ),
 }
-"""Questions for the first to say something."""
+"""Questions about who said something first."""
 
 COUNT: Mapping[Split, tuple[str, ...]] = {
     "train": (
@@ -62,7 +60,7 @@ COUNT: Mapping[Split, tuple[str, ...]] = {
         "I would like to know how many of us will come to {topic}.",
     ),
 }
-"""Questions for a number of people."""
+"""Questions about the number of people who come to a gathering."""
 
 
 UNKNOWN: Mapping[str, Any] = {"type": "unknown", "accepted": []}
@@ -81,7 +79,7 @@ class MailQuestion:
     sources: tuple[str, ...]
     """Ids of the mails that show the answer."""
     all_sources: bool = False
-    """Whether the answer needs all sources. If not, each of them shows it."""
+    """Whether the answer needs all sources. If not, each source alone shows it."""
 
 
 def ask_look_up(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
@@ -97,7 +95,8 @@ def ask_newest(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
 
 
 def ask_count(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
-    """Draw a question about how many people come to a gathering, by the latest statement on each."""
+    """Draw a question about how many people come to a gathering, according to the latest statement about each
+    person."""
     gathering = draw.pick(box.gatherings)
     text = draw.pick(COUNT[split]).format(topic=gathering.topic.name)
     answer = {"type": "number", "accepted": [str(len(gathering.coming))]}
@@ -121,7 +120,7 @@ def ask_first(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
 
 
 def ask_absent(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
-    """Draw a question that the mailbox does not answer, worded like those that it answers."""
+    """Draw a question that the mailbox does not answer. It has the same form as answerable questions."""
     if draw.chance(0.65):
         topic, attribute = _draw_unstated(box, draw) if draw.chance(0.5) else _draw_unknown(box, draw)
         text = _word_value_question(topic, attribute, split, draw)
@@ -140,11 +139,12 @@ KINDS_OF_QUESTIONS: Mapping[str, Callable[[Mailbox, Split, Draw], MailQuestion]]
 """The kinds of questions, by name."""
 
 ABSENT_SHARE = 0.2
-"""Share of unanswerable questions if there are several kinds."""
+"""Share of unanswerable questions if questions are of several kinds."""
 
 
 def draw_question(box: Mailbox, kinds: Sequence[str], split: Split, draw: Draw) -> MailQuestion:
-    """Draw a question of one of these kinds. If `ask_absent` is among several kinds, it is one question in five."""
+    """Draw a question of one of these kinds. If `ask_absent` is one of several kinds, one question in five is of this
+    kind."""
     others = [kind for kind in kinds if kind != "absent"]
     is_absent = "absent" in kinds and (not others or draw.chance(ABSENT_SHARE))
     return KINDS_OF_QUESTIONS["absent" if is_absent else draw.pick(others)](box, split, draw)
@@ -168,9 +168,8 @@ def _word_claim(fact: Fact, value: str) -> str:
 
 
 def _name_value(value: Value, box: Mailbox) -> str:
-    """Return the value as a question states it.
-
-    A person who has sent a mail goes by the name in its header, which mail texts need not use.
+    """Return the value as a question states it. A person who has sent a mail is named as in its header, even if mail
+    texts use another name.
     """
     if value.person is None or value.person not in box.senders:
         return value.text
@@ -184,7 +183,7 @@ def _draw_unstated(box: Mailbox, draw: Draw) -> tuple[Topic, Attribute]:
 
 
 def _draw_unknown(box: Mailbox, draw: Draw) -> tuple[Topic, Attribute]:
-    """Return an attribute and a topic that no mail names, although its name resembles another."""
+    """Return an attribute, and a topic that no mail names but whose name resembles another topic's."""
     kind = draw.pick(KINDS)
     return box.topics.draw_similar(kind, draw), draw.pick(kind.attributes)
 

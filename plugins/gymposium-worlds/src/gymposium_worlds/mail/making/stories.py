@@ -12,9 +12,9 @@ from gymposium_worlds.mail.making.people import Person
 from gymposium_worlds.mail.making.values import Value, draw_value
 
 MAX_STORY = 5
-"""Maximum mails per story."""
+"""Maximum number of mails per story."""
 MAX_ABOUT = 6
-"""Maximum mails that name a story's topic: its own, and notes that repeat it."""
+"""Maximum number of mails that name a story's topic: the story's own mails, and notes that repeat its facts."""
 
 _LEADS = ("", "", "as agreed, ", "for your records: ", "just so you know: ", "as I said on the phone, ")
 _SUBJECTS = ("{topic}", "{topic}: news", "About {topic}", "News", "A short note", "Please read", "For your records")
@@ -34,14 +34,14 @@ class Version:
 
 @dataclass(slots=True)
 class Fact:
-    """An attribute of a topic, with its values in order of correction."""
+    """An attribute of a topic, with its successive values."""
 
     topic: Topic
     attribute: Attribute
     versions: list[Version] = field(default_factory=list)
 
     def find_version(self, minute: int) -> Version | None:
-        """Return the version that holds at this minute."""
+        """Return the version that is current at this minute."""
         return next((one for one in reversed(self.versions) if one.claims[0].minute < minute), None)
 
 
@@ -107,7 +107,8 @@ class StoryWriter:
         return Story(topic, facts, [one for one in topic.kind.attributes if one not in told], 1 + len(plan))
 
     def write_note(self, minute: int, stories: Sequence[Story]) -> None:
-        """Write a mail that repeats the current value of one fact from each story. Each story must have one by then."""
+        """Write a mail that repeats the current value of one fact from each story. Each story must already have stated
+        one."""
         minute = self._outbox.find_free_minute(minute)
         facts = [self._draw.pick([fact for fact in story.facts if fact.find_version(minute)]) for story in stories]
         versions = [version for fact in facts if (version := fact.find_version(minute))]
@@ -122,7 +123,7 @@ class StoryWriter:
             story.about += 1
 
     def _plan_story(self, most: int, corrected: bool) -> list[str]:
-        """Return the steps of a story after its first mail, at most `most`."""
+        """Return the steps of a story after its first mail: at most `most` steps."""
         draw = self._draw
         before = [step for step, p in (("reply", 0.5), ("ask", 0.2), ("mention", 0.2)) if draw.chance(p)]
         after = [step for step, p in (("late", 0.6), ("ask", 0.3), ("mention", 0.3)) if draw.chance(p)]

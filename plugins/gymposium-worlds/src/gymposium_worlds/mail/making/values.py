@@ -1,4 +1,4 @@
-"""Values of facts, such as dates, amounts and names: as mails write them, and as answers are compared."""
+"""Values of facts, such as dates, amounts and names, as written in mails and as compared in answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymposium_worlds.mail.making.people import Person
 from gymposium_worlds.mail.message import MONTHS
 
 ValueType = Literal["date", "amount", "number", "name", "text"]
-"""Type of an answer, which decides how it is compared. `unknown` is for answers missing from the mailbox."""
+"""The type of an answer, which determines how it is compared. `unknown` is for answers that the mailbox lacks."""
 
 PARTNERS = (
     "Delmar Hartmann Norwood Calder Brightwell Ostrava Kestrel Lindgren Marlowe Pinnacle Redfern Solway Tamworth "
@@ -39,19 +39,19 @@ class Value:
     """A value of a fact."""
 
     text: str
-    """As mails write it: `12 June 2024`, `1,310 euros`, `Bob Miller`."""
+    """The value as written in mails: `12 June 2024`, `1,310 euros`, `Bob Miller`."""
     accepted: tuple[str, ...]
-    """Right answers, in the form that `scoring` compares: `2024-06-12`, `1310`."""
+    """The right answers, in the form that `scoring` compares: `2024-06-12`, `1310`."""
     person: Person | None = None
-    """The person, for a name."""
+    """The person, if the value is a name."""
 
     def answer(self, kind: ValueType) -> Mapping[str, object]:
-        """Return the right answer as JSON for a task."""
+        """Return the right answer in the JSON form of a task."""
         return {"type": kind, "accepted": list(self.accepted)}
 
 
 def format_day(day: date) -> str:
-    """Return the date as mails write it: `12 June 2024`."""
+    """Return the date as written in mails: `12 June 2024`."""
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 

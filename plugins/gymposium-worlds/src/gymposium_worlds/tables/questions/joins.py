@@ -11,7 +11,7 @@ from gymposium_worlds.tables.questions.rows import format_average, format_sum, s
 
 
 def ask_event_count(asker: Asker) -> TableQuestion | None:
-    """Ask how many events belong to one row."""
+    """Ask how many events belong to one subject or item."""
     owner, event = asker.draw_owner(), asker.database.event
     row = asker.draw.pick(owner.rows)
     count = Answer("integer", str(len(asker.select_events(owner, lambda one: one == row))))
@@ -19,7 +19,7 @@ def ask_event_count(asker: Asker) -> TableQuestion | None:
 
 
 def ask_count_by_owner(asker: Asker) -> TableQuestion | None:
-    """Ask how many events belong to rows that meet a condition."""
+    """Ask how many events belong to subjects or items that meet a condition."""
     owner, event = asker.draw_owner(), asker.database.event
     where = asker.draw_condition(owner)
     count = Answer("integer", str(len(asker.select_events(owner, where.holds))))
@@ -27,7 +27,7 @@ def ask_count_by_owner(asker: Asker) -> TableQuestion | None:
 
 
 def ask_count_by_both(asker: Asker) -> TableQuestion | None:
-    """Ask how many events belong to a subject that meets a condition, and to an item that meets another."""
+    """Ask how many events belong to a subject that meets one condition and to an item that meets another."""
     subject, item, event = asker.database.subject, asker.database.item, asker.database.event
     where, other = asker.draw_condition(subject), asker.draw_condition(item)
     both = set(asker.select_events(subject, where.holds)) & set(asker.select_events(item, other.holds))
@@ -79,7 +79,7 @@ def ask_column_sum(asker: Asker) -> TableQuestion | None:
 
 
 def ask_product_sum(asker: Asker) -> TableQuestion | None:
-    """Ask for the sum, over a subject's events, of an event column times an item column."""
+    """Ask for the sum of an event column times an item column, over a subject's events."""
     subject, item, event = asker.database.subject, asker.database.item, asker.database.event
     row = asker.draw.pick(subject.rows)
     column, other = (
@@ -120,7 +120,7 @@ def ask_most_events(asker: Asker) -> TableQuestion | None:
 
 
 def ask_owner_cell(asker: Asker) -> TableQuestion | None:
-    """Ask for a cell of an event's row, or of a subject's place."""
+    """Ask for a cell in the subject or item of an event, or in the place of a subject."""
     database, draw = asker.database, asker.draw
     owner, table = draw.pick(
         [(database.subject, database.event), (database.item, database.event), (database.place, database.subject)]

@@ -22,7 +22,7 @@ MAKERS: dict[str, tuple[QuestionMaker, ...]] = {
 """Functions that make questions, by kind."""
 ALL = "all"
 _ABSENT_SHARE = 0.15
-"""Share of unanswerable questions. It is low, so that always answering `unknown` scores little."""
+"""Share of unanswerable questions. It is low, so always answering `unknown` scores little."""
 _TRIES = 2000
 
 

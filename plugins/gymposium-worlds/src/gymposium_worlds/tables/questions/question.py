@@ -21,7 +21,7 @@ class Condition:
 
 
 def draw_condition(table: Table, split: Split, draw: Draw) -> Condition:
-    """Draw a condition that at least one row meets, or two conditions joined by `and`."""
+    """Draw a condition that at least one row meets. It may consist of two conditions joined by `and`."""
     columns = [n for n, one in enumerate(table.columns) if one.kind in ("category", "integer", "decimal", "date")]
     example = draw.pick(table.rows)
     parts = [
@@ -93,7 +93,7 @@ class TableQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """A context for making questions: a database, a split's wordings, and a random stream."""
+    """The context for drawing questions: a database, a split's wordings, and a random stream."""
 
     database: Database
     split: Split
@@ -118,11 +118,11 @@ class Asker:
         return self.draw.pick((self.database.place, self.database.subject, self.database.item))
 
     def draw_owner(self) -> Table:
-        """Draw a table that has events."""
+        """Draw one of the tables that events reference."""
         return self.draw.pick((self.database.subject, self.database.item))
 
     def select_events(self, owner: Table, holds: Callable[[Row], bool]) -> list[Row]:
-        """Return the events of all `draw_owner` rows that meet a condition."""
+        """Return the events of the `owner` rows that meet a condition."""
         event = self.database.event
         key = event.find_place("reference", owner.name)
         owners = {row[0] for row in owner.rows if holds(row)}
@@ -130,7 +130,7 @@ class Asker:
 
 
 QuestionMaker = Callable[[Asker], TableQuestion | None]
-"""Function that makes a question. It returns None if the question drawn has no unique answer."""
+"""A function that draws a question. It returns None if the question has no unique answer."""
 
 
 def read_label(table: Table, row: Row) -> str:

@@ -13,7 +13,7 @@ from gymposium_worlds.tables.questions.wordings import EARLIEST, FEWEST, GREATES
 
 
 def ask_by_label(asker: Asker) -> TableQuestion | None:
-    """Ask for a cell of a row with a label."""
+    """Ask for a cell in the row with a given label."""
     table, draw = asker.draw_named_table(), asker.draw
     row, column = (
         draw.pick(table.rows),
@@ -34,7 +34,7 @@ def ask_by_id(asker: Asker) -> TableQuestion | None:
 
 
 def ask_by_contact(asker: Asker) -> TableQuestion | None:
-    """Ask which row has a contact."""
+    """Ask which row has a given contact."""
     table = asker.database.subject
     (column,) = table.select_columns("contact")
     row = asker.draw.pick(table.rows)
@@ -56,7 +56,7 @@ def ask_absent_label(asker: Asker) -> TableQuestion | None:
 
 
 def ask_absent_column(asker: Asker) -> TableQuestion | None:
-    """Ask for something that no table has a column for."""
+    """Ask for an attribute that is not a column of any table."""
     table, draw = asker.draw_named_table(), asker.draw
     name = read_label(table, draw.pick(table.rows))
     nothing = Answer("unknown", UNKNOWN)
@@ -78,7 +78,7 @@ def ask_absent_cell(asker: Asker) -> TableQuestion | None:
 
 
 def ask_absent_event(asker: Asker) -> TableQuestion | None:
-    """Ask about an event with an id that none has."""
+    """Ask about an event id that does not exist."""
     table, draw = asker.database.event, asker.draw
     column = draw.pick(table.select_columns("category", "integer", "decimal", "date"))
     number = len(table.rows) + draw.between(1, 50)
@@ -99,16 +99,15 @@ def sum_cells(rows: Sequence[Row], table: Table, column: Column) -> Fraction:
 
 
 def format_sum(value: Fraction, *columns: Column) -> tuple[Answer, str]:
-    """Return a sum as an answer, and the sentence that asks for its digits."""
+    """Return a sum as an answer, and the sentence that asks for its number of digits."""
     if any(column.kind == "decimal" for column in columns):
         return round_answer(value, 2), _ROUND[2]
     return Answer("integer", str(value)), ""
 
 
 def format_average(asker: Asker, rows: Sequence[Row], table: Table, column: Column) -> tuple[Answer, str] | None:
-    """Return an average as an answer, and the sentence that asks for its digits.
-
-    Returns None if rounding is ambiguous.
+    """Return an average as an answer, and the sentence that asks for its number of digits. Returns None if rounding is
+    ambiguous.
     """
     places = asker.draw.between(1, 3)
     if len(rows) < 2 or not is_unambiguous(mean := sum_cells(rows, table, column) / len(rows), places):

@@ -9,18 +9,18 @@ from collections.abc import Collection
 from gymposium_worlds.tables.sql.statements import Statement
 
 MAX_STEPS = 500_000
-"""Maximum steps of SQLite's virtual machine per query. The statement, the database and the version of SQLite determine
-the number of steps, so a stopped query is stopped on every replay. The limit bounds time and memory, because every row
-kept for sorting or joining takes steps."""
+"""Maximum number of steps of SQLite's virtual machine per query. The statement, the database and SQLite's version
+determine the number of steps, so a stopped query is stopped in every replay. The limit bounds time and memory, because
+every row kept for sorting or joining takes steps."""
 MAX_LIKE_STEPS = 50_000
-"""Maximum steps of a query with LIKE, whose steps take much longer than others."""
+"""Maximum number of steps of a query with LIKE. Its steps take much longer."""
 MAX_SECONDS = 10.0
 """CPU time limit of a query, far above what its steps take. If a query exceeds it, the match is dropped."""
 MAX_ROW_BYTES = 400
-"""Maximum bytes of a value, and of a row kept for sorting or joining."""
+"""Maximum number of bytes in a value, and in a row kept for sorting or joining."""
 
 _EVERY = 1_000
-"""Steps from one call of the progress handler to the next."""
+"""Number of steps between calls of the progress handler."""
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: MAX_ROW_BYTES,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 10_000,  # in bytes; characters are limited before
@@ -39,15 +39,15 @@ FUNCTIONS = frozenset(
     "abs avg coalesce count dense_rank first_value ifnull iif instr lag last_value lead length like lower max min "
     "nth_value ntile nullif rank replace round row_number substr substring sum total typeof upper".split()
 )
-"""Functions that are cheap, deterministic, and in every build of SQLite. Functions that depend on time, chance, the
-build or the row order (`group_concat`) are left out. So are those that make or search long text quickly (`printf`,
-`zeroblob`, `glob`, `trim`)."""
+"""Functions that are cheap, deterministic, and available in every build of SQLite. Functions that depend on time,
+chance, the build or the row order (`group_concat`) are omitted. So are functions that create or search long text in a
+single step (`printf`, `zeroblob`, `glob`, `trim`)."""
 SCHEMA = frozenset({"sqlite_master", "sqlite_schema"})
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE}
 
 
 class Guard:
-    """Authorizer and progress handler of a connection that runs one query at a time."""
+    """The authorizer and progress handler of a connection that runs one query at a time."""
 
     def __init__(self, connection: sqlite3.Connection, tables: Collection[str]) -> None:
         """Install the limits. `tables` holds the lower-case names of readable tables."""
@@ -56,7 +56,7 @@ class Guard:
         self._calls, self._deadline = 0, 0.0
         self.most_steps = MAX_STEPS
         self.refusal = ""
-        """Why the query was not allowed, or empty."""
+        """The reason why the query was not allowed; empty if it was."""
         self.is_out_of_steps = False
         self.is_out_of_time = False
         for limit, value in _LIMITS.items():

@@ -18,7 +18,7 @@ _numbers = itertools.count()
 def open_database(database: Database) -> sqlite3.Connection:
     """Open a read-only connection to a new in-memory copy of the database.
 
-    The copy lives as long as the connection. Any thread may use it, one at a time.
+    The copy exists as long as the connection. Any thread may use it, one at a time.
     """
     # a name that begins with a slash is shared by the connections of the process: one writes, the other reads
     address = f"file:/gymposium-tables-{next(_numbers)}?vfs=memdb"
@@ -43,7 +43,7 @@ def _decode_text(raw: bytes) -> str:
 
 
 MAX_ROWS = 1_000
-"""Maximum rows read."""
+"""Maximum number of rows read."""
 
 Cell = int | float | str | bytes | None
 
@@ -55,15 +55,15 @@ class Rows:
     columns: tuple[str, ...]
     rows: list[tuple[Cell, ...]]
     is_complete: bool
-    """False if there are more than `MAX_ROWS`; then these are the first ones."""
+    """False if there are more than `MAX_ROWS` rows. Then these are the first ones."""
 
 
 class QueryRunner:
     """A runner of queries on one database.
 
-    Rows are in the order of the query's ORDER BY. Without one, rows are sorted by their columns, NULL first, then
-    numbers, text and blobs, because SQLite promises no order. SQLite decides the order of rows that ORDER BY leaves
-    equal, and which of them LIMIT keeps. That choice is deterministic for a given version.
+    Rows are in the order of the query's ORDER BY. Without ORDER BY, rows are sorted by their columns (NULL first, then
+    numbers, text and blobs), because SQLite guarantees no order. For rows that are equal under ORDER BY, SQLite chooses
+    their order and which of them LIMIT keeps. This choice is deterministic for a given version.
     """
 
     def __init__(self, database: Database) -> None:
@@ -74,7 +74,7 @@ class QueryRunner:
         self._guard = Guard(self._connection, tables)
 
     def run(self, sql: str) -> Rows:
-        """Run a query. Raises `QueryRefusal` if it is not allowed, is wrong or exceeds a limit, and `WorldFailure`
+        """Run a query. Raises `QueryRefusal` if it is not allowed, is invalid or exceeds a limit, and `WorldFailure`
         after the CPU time limit."""
         statement = read_statement(sql, self._names)
         self._guard.reset(statement)

@@ -8,11 +8,11 @@ from gymposium.util.visible import visible
 from gymposium_worlds.tables.sql.queries import Cell, Rows
 
 SHOWN_ROWS = 50
-"""Maximum rows shown."""
+"""Maximum number of rows shown."""
 SHOWN_CELL, SHOWN_LINE = 300, 1_900
-"""Maximum characters shown of a cell and of a line. Longer ones end with `…`."""
+"""Maximum number of characters shown of a cell and of a line. A longer one is cut off and ends with `…`."""
 SHOWN_TEXT = 4_000
-"""Maximum characters of a result."""
+"""Maximum number of characters in a result."""
 _WHOLE = re.compile(r"-?[0-9]+")
 
 
@@ -37,10 +37,8 @@ def _format_footer(result: Rows, count: int) -> str:
 
 
 def format_cell(cell: Cell) -> str:
-    """Return a cell on one line.
-
-    Floats have 12 digits and always a point, text has no line breaks or invisible characters, and blobs are in
-    hexadecimal.
+    """Return a cell as one line. Floats have 12 digits and always a decimal point, text has no line breaks or invisible
+    characters, and blobs are hexadecimal.
     """
     match cell:
         case None:

@@ -1,4 +1,5 @@
-"""Checks of a statement before SQLite sees it: tokens, parts of WITH, and text in double quotes."""
+"""Checks of a statement before it is passed to SQLite: tokens, common table expressions (WITH), and text in double
+quotes."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ AS = Token("word", "as")
 
 
 def tokenize(sql: str) -> list[Token]:
-    """Return the tokens of a statement, without spaces and comments. Any text has tokens; SQLite reports errors."""
+    """Return the tokens of a statement, without spaces and comments. Accepts any text, because SQLite reports
+    errors."""
     found = []
     for match in _TOKENS.finditer(sql):
         text = match[0].lower()
@@ -69,13 +71,14 @@ def tokenize(sql: str) -> list[Token]:
 
 
 MAX_USES = 100
-"""Maximum total copies of parts."""
+"""Maximum number of times that common table expressions are expanded, in total."""
 _BEFORE_TABLES = {COMMA, OPEN, Token("word", "from"), Token("word", "join"), Token("word", "in")}
 """Tokens that may precede a table name."""
 
 
 def find_parts(found: Sequence[Token]) -> dict[str, range]:
-    """Return the positions of each part's query, by name. Raises `QueryRefusal` if two parts share a name."""
+    """Return the token range of each common table expression's query, by name. Raises `QueryRefusal` for a duplicate
+    name."""
     parts: dict[str, range] = {}
     for n, token in enumerate(found):
         start = n + 1
@@ -96,7 +99,7 @@ def find_parts(found: Sequence[Token]) -> dict[str, range]:
 
 
 def check_uses(found: Sequence[Token], parts: dict[str, range]) -> None:
-    """Raise `QueryRefusal` if the parts would be copied too often."""
+    """Raise `QueryRefusal` if common table expressions would be expanded too often."""
     known: dict[str, int] = {}
 
     def copies(places: range, inside: tuple[str, ...]) -> int:
@@ -128,7 +131,7 @@ def _find_closing(found: Sequence[Token], start: int) -> int:
 
 
 MAX_SQL = 2_000
-"""Maximum characters of a statement."""
+"""Maximum number of characters in a statement."""
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]")
 
 
@@ -138,7 +141,7 @@ class Statement:
 
     sql: str
     parts: frozenset[str]
-    """Names of the parts of WITH, in lower case."""
+    """Names of the common table expressions, in lower case."""
     is_ordered: bool
     """Whether an ORDER BY outside all brackets orders the result."""
 
@@ -146,7 +149,7 @@ class Statement:
 def read_statement(sql: str, names: Collection[str]) -> Statement:
     """Parse a statement for a database with these table and column names, in lower case.
 
-    Raises `QueryRefusal` for text that cannot be one query, and for a query that depends on SQLite's build.
+    Raises `QueryRefusal` for text that is not a single query, and for a query that depends on SQLite's build.
     """
     if len(sql) > MAX_SQL:
         raise QueryRefusal(f"The statement is longer than {MAX_SQL:,} characters.")
@@ -168,7 +171,8 @@ def read_statement(sql: str, names: Collection[str]) -> Statement:
 
 
 def _check_double_quotes(found: Sequence[Token], names: Collection[str]) -> None:
-    """Refuse double-quoted text, which some builds of SQLite read as text and others as a name."""
+    """Raise `QueryRefusal` for double quotes around text, which only some builds of SQLite accept instead of reading a
+    name."""
     aliases = {after.text for before, after in pairwise(found) if before == AS}
     for token in found:
         if token.kind == "double" and token.text not in names and token.text not in aliases:
