@@ -54,7 +54,7 @@ def _simplify_parameter(param: Any, context: Any) -> None:
 def _reflow(command: Any) -> None:
     """Join each paragraph of the help texts into one line, so the terminal wraps it.
 
-    Paragraphs that are indented, or marked with Click's `\b`, keep their line breaks."""
+    Paragraphs that are indented, or marked with Click's `\\b`, keep their line breaks."""
     paragraphs = (command.help or "").split("\n\n")
     command.help = "\n\n".join(
         p.removeprefix("\b\n") if p.startswith((" ", "\b")) else " ".join(p.split()) for p in paragraphs
