@@ -18,6 +18,7 @@ from gymposium.match import MatchJob, Schedule, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Concurrent, MatchContext
+from gymposium.util.durable import MARK
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import BASE, Sampling, TokenRequest
@@ -132,6 +133,16 @@ def test_a_file_with_keys_from_elsewhere_is_refused(model_directory: Path, tmp_p
 def test_nothing_behind_the_question_mark_is_no_player(model_directory: Path) -> None:
     with pytest.raises(UnknownName):
         make_player(f"lm:{model_directory}?")
+
+
+@pytest.mark.parametrize("config", ["{}", "[]", '{"model": 3}', '{"model": {"name": [1]}}', "nope"])
+def test_a_run_with_a_damaged_config_is_an_error_that_names_it(tmp_path: Path, config: str) -> None:
+    (tmp_path / "versions.json").write_text("{}")
+    (tmp_path / "config.json").write_text(config)
+    (tmp_path / "adapter").mkdir()
+    (tmp_path / "adapter" / MARK).touch()
+    with pytest.raises(BadOption, match=r"Cannot find the model of the run .*config\.json"):
+        make_player(f"lm:{tmp_path}")
 
 
 def test_players_of_one_model_share_its_weights_and_play_with_their_own_adapters(

@@ -96,20 +96,26 @@ def find_trained_model(run: Path) -> tuple[str, str | None]:
     learning, it is the model after the cold start.
 
     Raises `BadOption` for a run without a complete result."""
-    config = Run(run.name, run).config()
-    if isinstance(config, Problem):
-        raise BadOption(f"Cannot find the model of the run {run}: {config}.")
     complete = {name for name in ("model", "adapter", "cold_start", "base") if (run / name / MARK).is_file()}
     if "model" in complete:
         return str(run / "model"), None
     start = next((str(run / name) for name in ("cold_start", "base") if name in complete), None)
     if "adapter" in complete:
-        return start or str(config["model"]["name"]), str(run / "adapter")
+        return start or _read_base_model(run), str(run / "adapter")
     if "cold_start" not in complete:
         raise BadOption(
             f"The run {run} has not trained a model yet. Resume it:  " + command_line("train", "--resume", str(run))
         )
     return str(run / "cold_start"), None
+
+
+def _read_base_model(run: Path) -> str:
+    config = Run(run.name, run).config()
+    match config:
+        case {"model": {"name": str(name)}}:
+            return name
+    why = config if isinstance(config, Problem) else f"{run / 'config.json'} has no model.name"
+    raise BadOption(f"Cannot find the model of the run {run}: {why}.")
 
 
 def find_shared_engine(model: str) -> HostingEngine:
