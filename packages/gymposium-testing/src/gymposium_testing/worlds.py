@@ -88,7 +88,7 @@ class WorldPosition:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A decision in a random match for which worlds are searched."""
+    """A decision in a random match, whose worlds are searched."""
 
     events: tuple[Event, ...]
     seats: tuple[int, ...]

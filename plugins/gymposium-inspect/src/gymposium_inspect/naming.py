@@ -1,4 +1,4 @@
-"""The names under which this distribution registers tasks, solvers and scorers with Inspect."""
+"""The names of this distribution's tasks, solvers and scorers in Inspect."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Settings:
     decisions: int | None = None
     """Maximum number of the learner's decisions, by default `DECISIONS`. Only complete rollouts are played."""
     budget: float | None = None
-    """CPU seconds after which no rollout begins, instead of `decisions`."""
+    """CPU seconds before the last rollout begins, instead of `decisions`."""
     seed: int = 0
     on_illegal: str = "forfeit"
     """Failure policy for illegal moves, which MaskablePPO never makes."""

@@ -50,7 +50,7 @@ class Snapshots:
         """The versions that rollouts may still play."""
         self._past: set[Policy] = set()
         self._paths: dict[Policy, str] = {}
-        """The paths at which the newest versions are saved, if they may be kept."""
+        """The paths of the newest versions, if they may be kept."""
 
     def publish(self, policy: Policy) -> TinkerEngine:
         if self._engine is not None and policy == self._engine.policy:

@@ -29,7 +29,7 @@ class TokenRow:
     logprobs: tuple[float, ...]
     """The log-probability of each sampled token as reported by the engine, in nats. 0.0 where the mask is 0."""
     turns: tuple[int, ...]
-    """The index of the turn in which the token was sampled, counted from 0 over all rows. -1 where the mask is 0."""
+    """The index of the token's turn, counted from 0 over all rows. -1 where the mask is 0."""
 
 
 def token_rows(turns: Sequence[TurnTokens]) -> list[TokenRow]:

@@ -1,4 +1,4 @@
-"""The chat template of a tokenizer: conversations as text in which only the template writes control tokens."""
+"""The chat template of a tokenizer: conversations as text, whose control tokens come only from the template."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _LONGEST = 300
 _DEEPEST = 8
 """Maximum nesting of objects and lists in the search for an error's message."""
 _WORDS = ("error", "message", "detail", "msg", "errors")
-"""Fields in which servers put an error's message, or the object that holds it. OpenRouter adds the message of the
+"""Fields of an error's message, or of the object that holds it. OpenRouter adds the message of the
 service behind it as `metadata.raw`."""
 _DECIDED = (401, 402, 404, 408, 409, 429)
 """Statuses whose meaning does not depend on the error's message."""

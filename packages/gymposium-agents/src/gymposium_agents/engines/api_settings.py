@@ -87,7 +87,7 @@ class ApiSettings:
 
     @property
     def variable(self) -> str | None:
-        """The environment variable from which the key is read for each request, or None if no key is sent."""
+        """The environment variable with the key, read for each request, or None if no key is sent."""
         return self.key or (None if self.is_local else DEFAULT_KEY)
 
     @property

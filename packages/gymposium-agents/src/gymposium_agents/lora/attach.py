@@ -70,7 +70,7 @@ def check_targets(model: Any, targets: Collection[str]) -> None:
 
 
 def list_targets(model: Any) -> list[str]:
-    """Return the full names of the layers to which a LoRA can be attached: all linear layers except the output.
+    """Return the full names of the layers that can have a LoRA: all linear layers except the output.
 
     In a mixture of experts, experts and routers are tensors, not linear layers. PEFT renames targets such as
     `gate_proj` to these tensors, so linear layers with such names are left out, too."""

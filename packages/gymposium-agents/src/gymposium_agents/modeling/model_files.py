@@ -16,7 +16,7 @@ MOST_SETTINGS_BYTES = 4 * 2**20
 """Maximum size of a file of settings or templates. Vocabularies and lists of weights may have `MOST_BYTES`."""
 
 MOST_GROWTH = 1_000
-"""Maximum factor by which a tokenizer's replacements may lengthen a text."""
+"""Maximum growth factor of a text through a tokenizer's replacements."""
 
 _CONFIG, _TOKENIZER, _ADAPTER = "config.json", "tokenizer_config.json", "adapter_config.json"
 _VOCABULARY = "tokenizer.json"

@@ -39,7 +39,7 @@ _KEEP_HELP = "Use all, return>=X, or results: win, draw, loss, or several separa
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """The outcomes for which seats are kept: some results, returns of at least `least`, or all outcomes."""
+    """The outcomes of kept seats: some results, returns of at least `least`, or all outcomes."""
 
     results: tuple[str, ...] = ()
     """The results to keep, or () for all."""

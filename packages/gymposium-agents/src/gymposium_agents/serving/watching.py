@@ -60,7 +60,7 @@ class Watch:
         return text[: len(text) - held]
 
     def _find_content_start(self) -> int | None:
-        """Return the index at which the leading thoughts end, or None while they may still begin or continue."""
+        """Return the index where the leading thoughts end, or None while they may still begin or continue."""
         text = self._text
         if not may_begin_thoughts(text):
             return 0

@@ -80,7 +80,7 @@ def hostile_replies_are_classified(game: Game, seed: int = 0, effort: Effort = N
 
 
 def make_hostile_texts(legal: Sequence[str] | None) -> list[str]:
-    """Return hostile texts, some of which resemble a legal move."""
+    """Return hostile texts. Some resemble a legal move."""
     some = legal[0] if legal else "x"
     return [*_HOSTILE, some + "<|im_end|>", some + " " + some, some.upper() + "!", f"<move>{some}", some * 3_000]
 

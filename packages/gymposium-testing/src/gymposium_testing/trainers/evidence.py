@@ -226,12 +226,12 @@ def _compute_change(
 
 ExplanationKind = Literal["the rewards", "the other seat's rewards", "without last steps"]
 MIN_SPREAD = 1e-6
-"""Minimum standard deviation by which rewards may be scaled."""
+"""Minimum standard deviation of scaled rewards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A way in which a trainer may use rewards, with its similarity to a step."""
+    """A way that a trainer may use rewards, with its similarity to a step."""
 
     kind: ExplanationKind
     cosine: float

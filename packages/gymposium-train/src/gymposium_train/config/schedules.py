@@ -52,7 +52,7 @@ class Pace:
 
 
 def growth(config: TrainConfig, progress: float) -> float:
-    """Return the factor by which steps have grown since the first."""
+    """Return the growth factor of steps since the first."""
     ratio: float = config.rollout.growth**progress
     return ratio
 

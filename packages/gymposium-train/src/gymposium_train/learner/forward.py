@@ -48,7 +48,7 @@ class ForwardResult:
 
     @property
     def reads(self) -> Tensor:
-        """[T, H]: each turn's hidden state, from which the critic's value is computed."""
+        """[T, H]: each turn's hidden state, the critic's input."""
         return self.scored.states[self.batch.first]
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints: directories from which a run resumes with identical results.
+"""Checkpoints: directories that resume a run with identical results.
 
 A checkpoint is a directory such as `step-00040`. The learner writes its own state there (`Learner.save_state`). A
 learner on this machine writes its weights, optimizer, critic and reference as safetensors. Everything else is in

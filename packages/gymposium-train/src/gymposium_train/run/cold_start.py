@@ -53,7 +53,7 @@ PASSES = 2
 TRIED = 256
 """Number of new lessons whose prompts the model answers after each lot."""
 BUDGET_SHARE = 0.25
-"""Share of the run's budget after which the end of the cold start is decided, at the latest."""
+"""Maximum share of the run's budget before the end of the cold start is decided."""
 
 POINT_SECONDS = 20.0
 """CPU seconds between two points of the learning curve. A point is taken between two lots."""

@@ -23,7 +23,7 @@ class Policies:
     recent: Callable[[Policy], LanguageModelPlayer]
     """Returns a player of a policy that may still answer. Raises `GymposiumError` for other policies."""
     staleness: int = 0
-    """Maximum number of steps by which a policy may lag when the run learns from its sessions."""
+    """Maximum lag of a policy, in steps, when the run learns from its sessions."""
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ from gymposium_train.serving.settings import SessionSettings
 from gymposium_train.serving.trajectories import as_row, list_turns
 
 ACTIVE = 2.0
-"""Seconds after a request in which a session is expected to send another."""
+"""Seconds after a request while a session is expected to send another."""
 MOST_CLIENTS = 100
 """Maximum number of clients in the status."""
 
@@ -72,7 +72,7 @@ class Sessions:
     counts: Counter[str] = field(default_factory=Counter)
     """Number of requests by how their prompts begin, and number of requests answered again."""
     differences: Counter[str] = field(default_factory=Counter)
-    """Number of requests in which the client had changed a past reply, by changed field."""
+    """Number of requests whose past replies the client had changed, by changed field."""
     clients: dict[str, float] = field(default_factory=dict)
     """Time of each client's last request, by client name, latest last. At most `MOST_CLIENTS`."""
     _open: dict[str, _Open] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The state of a match in the browser, from which its page is rendered.
+"""The state of a match in the browser, the input of its page.
 
 Until the match ends, the state holds only what the person's seat may see. A line is marked as new if it was missing in
 the seat's last observation. Other seats' moves are listed only in games without hidden information.

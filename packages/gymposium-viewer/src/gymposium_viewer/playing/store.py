@@ -24,7 +24,7 @@ MAX_OPEN = 16
 MAX_STORED = 64
 """Maximum number of matches in the store, including finished ones that can still be opened."""
 IDLE_SECONDS = 3600.0
-"""Number of seconds without a request after which a match is dropped."""
+"""Number of seconds without a request before a match is dropped."""
 MAX_REMEMBERED = 1000
 """Maximum number of dropped matches whose reason is remembered."""
 

@@ -22,7 +22,7 @@ from gymposium_viewer.replays.reply_search import search_rows
 from gymposium_viewer.replays.rows import Row, RowReader
 
 _SNIFF = 20
-"""Number of lines without a match after which a file counts as another kind of file."""
+"""Number of leading lines without a match that mark another kind of file."""
 
 
 @dataclass(slots=True)

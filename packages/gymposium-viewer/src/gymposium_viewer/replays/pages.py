@@ -27,7 +27,7 @@ PAGE_SIZE = 100
 """Number of matches per page of the list."""
 
 MAX_FILE_SIZE = 1_000_000
-"""Number of characters, before compression, after which a new export file is started."""
+"""Number of characters, before compression, that complete an export file."""
 
 
 class ReplaysPart:

@@ -24,11 +24,11 @@ from gymposium_viewer.training.run_view import dump_learning_curves
 POLL_SECONDS = 0.4
 """Number of seconds between reads of the files."""
 HEARTBEAT_SECONDS = 15.0
-"""Number of silent seconds after which a comment is sent, to detect a lost connection."""
+"""Number of silent seconds before a comment is sent to detect a lost connection."""
 
 
 def read_resume_offset(request: Request) -> int:
-    """Return the offset at which a browser resumes: after its last event, or else after the data in its page."""
+    """Return the offset where a browser resumes: after its last event, or else after the data in its page."""
     offset = request.headers.get("last-event-id") or request.query_params.get("from", "")
     return max(0, parse_number(offset))
 

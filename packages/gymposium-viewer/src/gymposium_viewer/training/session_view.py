@@ -75,13 +75,13 @@ class TurnView:
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A row of tokens, in which each turn extends the turn before."""
+    """A row of tokens. Each turn extends the turn before."""
 
     number: int
     turns: Sequence[int]
     beginning: str
     branches: int | None
-    """The turn from which this row branches off; None if it starts a new conversation."""
+    """The turn where this row branches off; None if it starts a new conversation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ _CommandLineError: Any = typer.BadParameter.__mro__[2]
 """The base class of Typer's errors, Click's `ClickException`. Typer does not export it."""
 
 _ARGUMENTS = f"{__name__}.arguments"
-"""Key under which Typer's contexts hold the command's arguments."""
+"""Key of the command's arguments in Typer's contexts."""
 
 
 @contextmanager

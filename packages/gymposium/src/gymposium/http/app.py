@@ -24,8 +24,7 @@ def build_api(
     token: str | None = None,
     needs_token: Callable[[Scope], bool] = lambda scope: True,
 ) -> ASGIApp:
-    """Build an application with these routes behind an `ApiGuard`, to which `names`, `token` and `needs_token` are
-    passed.
+    """Build an application with these routes behind an `ApiGuard` with `names`, `token` and `needs_token`.
 
     `RequestRefusal` and other errors become responses in OpenAI's error format. Unexpected exceptions from a route are
     logged, but not shown to the client."""

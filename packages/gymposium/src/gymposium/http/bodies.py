@@ -14,7 +14,7 @@ from gymposium.http.requests import RequestRefusal
 MOST_BYTES = 4 * 2**20
 """Maximum number of bytes in a body or a websocket message."""
 PARSED = "gymposium.json"
-"""Key under which a request's scope holds the parsed body."""
+"""Key of the parsed body in a request's scope."""
 SECONDS = 30.0
 """Time limit in seconds for a body to arrive."""
 

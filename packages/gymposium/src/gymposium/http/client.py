@@ -70,7 +70,7 @@ class ServerError(GymposiumError):
 
 
 class EmptyStep(ServerError):
-    """A training step in which all groups were dropped."""
+    """A training step whose groups were all dropped."""
 
     def __init__(self, left_out: Mapping[str, str]) -> None:
         """`left_out` says why each group was dropped."""

@@ -22,7 +22,7 @@ class RequestRefusal(GymposiumError):
     """A rejected request, with the response status."""
 
     retry_after: int | None = None
-    """Number of seconds after which the client may retry; None if retrying does not help."""
+    """Number of seconds before the client may retry; None if retrying does not help."""
 
     def __init__(self, status: int, code: str, why: str, param: str | None = None) -> None:
         """`code` is a machine-readable reason, `why` is a sentence for people, and `param` is the invalid field."""

@@ -14,7 +14,7 @@ FAILURES: Final[dict[EndingKind, str]] = {
     "out of context": "had no room left for a reply in its context",
     "crashed": "crashed",
 }
-"""Ways in which a seat can fail, each with its sentence predicate."""
+"""Ways that a seat can fail, each with its sentence predicate."""
 
 CUT_OFF: Final = "its reply was cut off: raise max_tokens"
 """Explanation for a seat whose last reply was cut off, naming the language-model option for longer replies."""

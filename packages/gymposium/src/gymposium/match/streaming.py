@@ -95,7 +95,7 @@ class _PendingAsk:
     future: Future[Reply] | None = None
     """The future returned by a concurrent player."""
     deadline: float | None = None
-    """Time at which the watchdog fires. None without a watchdog, and while the worker is busy with an earlier call."""
+    """Time when the watchdog fires. None without a watchdog, and while the worker is busy with an earlier call."""
 
 
 @dataclass(slots=True)

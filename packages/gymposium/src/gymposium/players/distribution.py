@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 EXACT_FROM = 0.999
-"""Minimum legal mass at which the legal moves' probabilities count as exact."""
+"""Minimum legal mass of exact probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class MoveDistribution:
     legal_mass: float
     """Probability that a reply is a legal move. Other replies lead to a forfeit or a retry."""
     samples: int | None
-    """Number of replies on which the estimate is based; None if it is computed from log-probabilities."""
+    """Number of replies behind the estimate; None if it is computed from log-probabilities."""
 
     @property
     def exact(self) -> bool:

@@ -11,7 +11,7 @@ from gymposium.players.search.refusal import check_searchable, remark_on_random_
 from gymposium.replies.reading import READERS, Reader
 
 WORLDS = 10
-"""Number of sampled worlds in which each move is tried, if there is hidden information or chance."""
+"""Number of sampled worlds per move, if there is hidden information or chance."""
 
 
 class GreedyPlayer:

@@ -200,7 +200,7 @@ class GameSpec(Spec):
     after_colon: str = ""
     """Name of the text parameter that may be written after a colon: `openenv:http://…`."""
     unsearchable: str = ""
-    """Reason for which search players reject the game, as the end of a sentence: `its deals are too large …`.
+    """Why search players reject the game, as the end of a sentence: `its deals are too large …`.
 
     Empty if they may play it."""
     best_play: str = ""
@@ -322,7 +322,7 @@ class FormSpec(Spec):
     Suites, entries and configs may come from anyone, so they may contain such a text only if the user allows it
     (`gymposium --allow`)."""
     opens_where: str = ""
-    """A regular expression that limits `opens` to the texts in which it is found; by default, all texts."""
+    """A regular expression that limits `opens` to the texts that it matches anywhere; by default, all texts."""
     variable: str = ""
     """A regular expression whose group captures the name of an environment variable.
 
@@ -404,7 +404,7 @@ class OpponentSpec(FormSpec):
 
     It is used in the error for a text that begins like the form but does not match."""
     games: tuple[str, ...] = ()
-    """Games for which the player is suggested, if their parameters are the defaults; () for all games."""
+    """Games with default parameters whose help suggests the player; () for all games."""
     offered: tuple[str, ...] = ()
     """Suggested opponents of this form, if it has placeholders."""
 
@@ -479,7 +479,7 @@ class LoggerSpec(ConfiguredSpec):
     install: str = ""
     """The `pip install` argument for that package; by default `needs`."""
     examples: tuple[Mapping[str, Any], ...] = ()
-    """Settings with which `gymposium plugins check` starts the logger, in a temporary directory without network
+    """Settings for `gymposium plugins check`, which starts the logger in a temporary directory without network
     access."""
 
 

@@ -145,9 +145,9 @@ def compress_records(path: str | Path) -> Path:
 
 
 MOST_INVALID = 1000
-"""Number of invalid lines after which the rest of a file is not read."""
+"""Maximum number of invalid lines. The rest of the file is not read."""
 MOST_EMPTY = 1_000_000
-"""Number of empty lines after which the rest of a file is not read."""
+"""Maximum number of empty lines. The rest of the file is not read."""
 
 
 @dataclass(slots=True)

@@ -174,7 +174,7 @@ class Score:
     cost: float | None = None
     """Total reported cost of replies; None if no reply reports it."""
     repaired: int = 0
-    """Number of malformed replies in which a lenient reader found a move."""
+    """Number of malformed replies with a move that a lenient reader found."""
     looping: int = 0
     """Number of replies cut off while repeating themselves."""
     unparsable_example: str | None = field(default=None, repr=False)

@@ -14,7 +14,7 @@ from gymposium.match.failures import FailurePolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
-    """One seat's turns in one match, from which rewards are computed. The turns' traces hold tokens for learners."""
+    """One seat's turns in one match, the basis of rewards. The turns' traces hold tokens for learners."""
 
     game: Game
     seat: int

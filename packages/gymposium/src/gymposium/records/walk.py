@@ -148,7 +148,7 @@ class _DecisionBuilder(Generic[T]):
         return step
 
     def break_off(self, step: Decision[T], match: Match) -> Decision[T]:
-        """Return the decision at which the recorded match broke off, with its recorded moves."""
+        """Return the decision where the recorded match broke off, with its recorded moves."""
         recorded = match.events[: len(self._record.events)]
         self._check(recorded)
         step.moves = dict(recorded[self.at : self.at + len(step.seats)])

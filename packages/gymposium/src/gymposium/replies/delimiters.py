@@ -66,7 +66,7 @@ _DETAILS = (
     rf"(?P<details><(?:(?P<details_closes>/)|(?P<details_thinks>(?=details\s[^<>]{{0,200}}\btype\s*=\W{{0,2}}{_WORDS}\b"
     rf"|details\b[^<>]{{0,200}}>\s{{0,9}}<summary>[^<\n]{{0,60}}\b{_WORDS}\b)))?details\b[^<>]{{0,300}}>)"
 )
-"""A collapsible section, the form in which Open WebUI writes thoughts."""
+"""A collapsible section, Open WebUI's form of thoughts."""
 _FENCE = r"(?P<fence>^(?:`{3,}+|~{3,}+)[ \t]*+(?P<info>[\w.+-]*+)[ \t\r]*+$)"
 """A line that opens or closes a code fence. A fence whose label is a thought name contains thoughts."""
 

@@ -138,7 +138,7 @@ class RunFolder:
 class PlanOrder:
     """A buffer that passes on records in plan order, for runs without a file.
 
-    This makes figures independent of the order in which matches end."""
+    This makes figures independent of the order of endings."""
 
     def __init__(self, numbers: Mapping[str, int], count: Callable[[int, Record], object]) -> None:
         """`numbers` are the plan's match numbers.

@@ -1,4 +1,4 @@
-"""Readers for line-based files to which another process may append."""
+"""Readers for line-based files that another process may append to."""
 
 from __future__ import annotations
 

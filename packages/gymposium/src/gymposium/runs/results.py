@@ -21,8 +21,7 @@ ALONE = "alone"
 """Opponent name shown for a single-seat game."""
 
 NEAR_BEST = 0.01
-"""Maximum distance from the best possible mean return at which a game counts as solved, as a share of the return
-range."""
+"""Maximum distance of a solved game's mean return from the best possible one, as a share of the return range."""
 
 SPENT = {
     "cold_start_cpu_seconds": "cold start",

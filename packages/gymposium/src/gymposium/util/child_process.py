@@ -4,8 +4,8 @@
 `multiprocessing`. A folder may come from anyone, so a file named `multiprocessing.py` in it must not run. Every Python
 process is therefore started with `-P`, and with an environment that applies it to further processes.
 
-One-file plugins (`--plugin FILE`) reach child processes in the environment variable `GYMPOSIUM_PLUGIN_FILES`, from
-which their plugin host loads them. The other global options are environment variables as well (`GYMPOSIUM_ALLOW`,
+One-file plugins (`--plugin FILE`) reach child processes in the environment variable `GYMPOSIUM_PLUGIN_FILES`. Their
+plugin host loads them from there. The other global options are environment variables as well (`GYMPOSIUM_ALLOW`,
 `GYMPOSIUM_PLUGINS`).
 """
 

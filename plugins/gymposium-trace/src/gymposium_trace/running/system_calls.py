@@ -57,8 +57,8 @@ CONDITIONS: Mapping[str, Condition] = {
     "prlimit64": Condition(0, (0,)),  # the process itself
     "socketpair": Condition(0, (1,)),  # AF_UNIX, for the self-pipe of event loops
 }
-"""Calls that are allowed only for some values of one argument. These arguments are ints, of which the kernel reads 32
-bits.
+"""Calls that are allowed only for some values of one argument. These arguments are ints. The kernel reads 32 bits of
+them.
 """
 
 

@@ -352,7 +352,7 @@ class Connection:
         self.processed = at_one != at_two
 
     async def _find_root(self, policy: Policy) -> str | None:
-        """Return the directory from which the server loaded an adapter, or None if the adapter is not loaded."""
+        """Return the directory of an adapter that the server has loaded, or None if it is not loaded."""
         models = await self._get("/v1/models")
         return {str(card["id"]): card.get("root") for card in models["data"]}.get(str(policy))
 

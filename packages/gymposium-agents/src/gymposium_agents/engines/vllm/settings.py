@@ -48,7 +48,7 @@ class Patience:
     connect: float = 20.0
     """Limit for opening a connection."""
     absence: float = 300.0
-    """Time for which a server not started by this process may be unreachable before requests fail."""
+    """Time that a server not started by this process may be unreachable before requests fail."""
 
     def __post_init__(self) -> None:
         if not 0 < self.request < math.inf:

@@ -25,7 +25,7 @@ TASKS: dict[str, tuple[str, Opponent]] = {
 LEAST_SHARE = 0.9
 """Required progress from random play to the optimum, as a share of the difference."""
 SUM_TOLERANCE = 1e-4
-"""Maximum amount by which a sum of probabilities may exceed 1."""
+"""Maximum excess of a sum of probabilities over 1."""
 
 
 @dataclass(frozen=True, slots=True)

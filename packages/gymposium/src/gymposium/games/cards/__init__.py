@@ -25,7 +25,7 @@ GAMES = (
                 name="points_order",
                 default="random",
                 choices=("random", "ascending", "descending"),
-                help="Order in which the prizes are revealed.",
+                help="Order of the revealed prizes.",
             ),
         ),
         examples=({}, {"num_cards": 4, "points_order": "descending"}, {"num_cards": 8, "imp_info": False}),

@@ -64,7 +64,7 @@ GAMES = (
                 default=1000,
                 low=20,
                 high=1000,
-                help="Moves of both players together after which the game is a draw.",
+                help="Maximum number of moves of both players together. The game is then a draw.",
             ),
         ),
         examples=({}, {"max_game_length": 60}),

@@ -51,7 +51,7 @@ GAMES = (
                 default=1000,
                 low=1,
                 high=10000,
-                help="Rolls and stops of both players after which the game is a draw.",
+                help="Maximum number of rolls and stops of both players. The game is then a draw.",
             ),
         ),
         examples=({}, {"winscore": 20, "diceoutcomes": 4, "horizon": 30}),

@@ -20,7 +20,7 @@ from gymposium.games.protocol import Event, Style
 _COLOURS = ("White", "Black")
 _MARKS = "WB"
 MEN, FLYING, TURNS = 9, 3, 200
-"""Men per player, number of men from which a player may fly, and number of turns until a draw (nine_mens_morris.h)."""
+"""Men per player, greatest number of men that may fly, and number of turns until a draw (nine_mens_morris.h)."""
 _COLUMNS = "a b c  d  e f g"
 """Line of column names below the engine's board, which has points on every second line."""
 _NUM_LINES = 13

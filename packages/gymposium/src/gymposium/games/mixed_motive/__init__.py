@@ -16,7 +16,7 @@ GAMES = (
             Parameter(name="rows", default=8, low=2, high=10, help="Rows of the board."),
             Parameter(name="columns", default=8, low=2, high=10, help="Columns of the board."),
             Parameter(
-                name="episode_length", default=20, low=2, high=200, help="Moves of both players after which it ends."
+                name="episode_length", default=20, low=2, high=200, help="Number of moves of both players in a match."
             ),
             Parameter(name="num_coins_per_color", default=4, low=1, high=20, help="Coins of each colour."),
             Parameter(
@@ -52,7 +52,7 @@ GAMES = (
             "others, 2017, Deal or No Deal?"
         ),
         parameters=(
-            Parameter(name="max_turns", default=10, low=2, high=30, help="Offers of both players after which it ends."),
+            Parameter(name="max_turns", default=10, low=2, high=30, help="Maximum number of offers of both players."),
             Parameter(
                 name="discount",
                 default=1.0,

@@ -223,8 +223,8 @@ def edges(
 ) -> PicturePart:
     """Return a board of dots with lines between them, as in dots and boxes.
 
-    A line is named by the dots that it joins: `a1b1`, from a1 at the top left. `names` has all lines, each of which is
-    a place. `drawn` has the lines drawn so far, and `last` those from the last turn. `boxes` has each box's owner, and
+    A line is named by the dots that it joins: `a1b1`, from a1 at the top left. `names` has all lines. Each is a place.
+    `drawn` has the lines drawn so far, and `last` those from the last turn. `boxes` has each box's owner, and
     `owners` has the drawing for each owner."""
     height, width = len(boxes), max(map(len, boxes))
     step = min((WIDTH - 44) / width, (WIDTH - 44) / height, 90)

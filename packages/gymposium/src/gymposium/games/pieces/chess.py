@@ -37,7 +37,7 @@ _PIECES = {
 _TWO_SQUARES = re.compile(r"([a-h])(?:2\1[4]|7\1[5])")
 _EMPTY = str.maketrans({str(n): "." * n for n in range(1, 9)})
 _REPETITIONS = 13
-"""Index of the tensor plane in which the engine encodes how often the position has occurred."""
+"""Index of the tensor plane that encodes how often the position has occurred."""
 _LONGEST = 11_800
 """Upper bound on a match's length (the engine says 17,695).
 

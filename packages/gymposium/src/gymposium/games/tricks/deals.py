@@ -79,7 +79,7 @@ def fill_hands(
 ) -> list[str]:
     """Fill these seats' hands up to a size with the pack's remaining cards, and return the leftover cards.
 
-    A seat gets no card of a suit in which it is void. `suit` maps each card to the suit that it counts as."""
+    A seat gets no card of its void suits. `suit` maps each card to the suit that it counts as."""
     held = set[str]().union(*hands)
     free = [card for card in pack if card not in held]
     rooms = [size - len(hands[seat]) for seat in seats]

@@ -234,7 +234,7 @@ def _parse_card(card: str) -> str:
 
 
 class HeartsGame(OpenSpielGame):
-    """Hearts with fixes for cases in which the engine breaks its own rules."""
+    """Hearts, with fixes where the engine breaks its own rules."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, load_engine_game("hearts", params), Hearts(**params))

@@ -50,7 +50,7 @@ class Worlds:
         at, self._at = self._at, len(log)
 
         def stop() -> int:
-            """Return the number of remaining steps at which the search must stop."""
+            """Return the number of remaining steps when the search must stop."""
             return 0 if self._found else give_up
 
         def extend(world: Match, at: int) -> None:

@@ -21,7 +21,7 @@ from gymposium.runs.executors.worker import BatchPlayed, Message, PartEnded, Pla
 from gymposium.util.child_process import spawn_context
 
 MOST_DEATHS = 3
-"""Number of worker deaths, while no player is asked, after which a part is abandoned."""
+"""Number of worker deaths, while no player is asked, that end a part."""
 ENDING_SECONDS = 5.0
 """Number of seconds allowed for a process to exit."""
 

@@ -1,4 +1,4 @@
-"""Tools for players: schemas, calls, and the forms in which replies write calls."""
+"""Tools for players: schemas, calls, and the forms of calls in replies."""
 
 from gymposium.tasks.tools.calls import NO_CALL, Call, format_calls, parse_calls
 from gymposium.tasks.tools.tool import Tool, list_tools

@@ -28,7 +28,7 @@ class Call:
 
     @classmethod
     def parse(cls, value: Any, arguments: str = "arguments") -> Call:
-        """Parse a call from a JSON object. `arguments` is the key under which the object holds the arguments.
+        """Parse a call from a JSON object. `arguments` is the key of the arguments in the object.
 
         Raises `ValueError` for an object of another form."""
         match value:

@@ -21,7 +21,7 @@ from gymposium.util.strict_json import build_object, strict_json
 
 
 class Dialect(Protocol):
-    """A form in which replies write tool calls."""
+    """A form of tool calls in replies."""
 
     name: str
     example: str

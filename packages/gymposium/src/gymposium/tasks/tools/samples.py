@@ -19,11 +19,11 @@ from gymposium.tasks.tools.patterns import REPEATS, NoText, generate_text
 
 _TRIES = 50
 _BARE = 10
-"""Number of tries after which every second try omits optional parts."""
+"""Number of tries before every second try omits optional parts."""
 _STEPS = 2_000
 """Maximum number of schemas visited in one try."""
 _ALL_STEPS = 10 * _STEPS
-"""Number of schemas visited after which no other try begins."""
+"""Maximum number of visited schemas before the last try begins."""
 _DEEPEST = 12
 _MOST = 1000
 """Maximum absolute value of a number without bounds."""

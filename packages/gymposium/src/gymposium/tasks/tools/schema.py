@@ -20,7 +20,7 @@ SECONDS = 2.0
 """CPU time limit in seconds for evaluating a schema that is not plain (`Schema.is_plain`)."""
 _WALL_SECONDS = 60.0
 _MOST_LATE = 3
-"""Number of timeouts after which a schema is no longer evaluated."""
+"""Maximum number of timeouts of a schema. It is then no longer evaluated."""
 _LONGEST = 200_000
 _DEEPEST = 100
 

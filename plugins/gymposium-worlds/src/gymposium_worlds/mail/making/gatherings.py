@@ -1,4 +1,4 @@
-"""Gatherings: invitations, and replies in which people accept, decline or change their minds."""
+"""Gatherings: invitations, and replies of people who accept, decline or change their minds."""
 
 from __future__ import annotations
 
