@@ -823,6 +823,13 @@ ENDS = {
         ("length", "withheld"),
     ),
     "xai": (403, {"code": "denied", "error": "Content violates usage guidelines."}, ("length", "withheld")),
+    "anthropic": (400, error("Output blocked by content filtering policy"), ("length", "withheld")),
+    "guardrail": (400, error("Input blocked by guardrail"), ("length", "withheld")),
+    "stepfun": (
+        451,
+        error("The content you provided or machine outputted is blocked.", type="censorship_blocked"),
+        ("length", "withheld"),
+    ),
 }
 
 
@@ -869,6 +876,24 @@ TOO_LONG: list[tuple[int, Any]] = [
     (400, error("prompt token count of 140000 exceeds the limit", code="model_max_prompt_tokens_exceeded")),
     (400, error("Your input exceeds the context window of this model.")),
     (200, error("This model's maximum context length is 64 tokens.")),
+    *(
+        (400, error(words))
+        for words in (
+            "Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens).",
+            "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.",
+            "Input length 41000 exceeds the maximum length 32768. Request id: 02",
+            "Prompt length (200) exceeds maximum input length (1).",
+            "The sum of prompt length (9351.0), query length (0) should not exceed max_num_tokens (8192)",
+            "Input Tokens Exceeded: Number of input tokens exceeds maximum length.",
+            "the number of input tokens 5000 cannot exceed the total tokens limit 4096 for this model",
+            "Total tokens of image and text exceed max message tokens.",
+            "tokens in request more than max tokens allowed",
+            "prompt too long; exceeded max context length by 350 tokens",
+            "The estimated number of input and maximum output tokens (9) exceeded this model context window limit (8).",
+            "Reached context length of 4096 tokens with model (arch: llama).",
+            "The prompt is 4309 tokens long, but the maximum supported sequence length is just 4096!",
+        )
+    ),
 ]
 
 
@@ -887,6 +912,7 @@ def test_services_tell_a_prompt_that_is_too_long_in_many_words(status: int, body
     [
         (400, "max_tokens is too large: the model only supports up to 8192 output tokens"),
         (400, "too many tokens, please wait before trying again"),
+        (400, "the prompt is missing: max_tokens exceeds the limit of this key"),
         (429, "too many tokens in the last minute"),
         (404, "the model with a maximum context length of 8 does not exist"),
     ],

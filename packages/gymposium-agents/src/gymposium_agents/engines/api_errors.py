@@ -42,20 +42,21 @@ _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size_error|tokens_limit_reached|model_max_prompt_tokens_exceeded|"
     r"context_?window_?exceeded|code=1261\b|"
     r"maximum context length|context length (is|of) only|longer than the model's context length|"
-    r"greater than the context length|exceeds? (the |your )?(model's )?(available )?context (size|window|length|limit)|"
-    r"context size has been exceeded|context window exceeds|"
+    r"greater than the context length|reached context length of|context size has been exceeded|context window exceeds|"
+    r"exceed(s|ed)? (the |your |this )?(model('s)? )?(available |max )?context (size|window|length|limit)|"
     r"(longer|greater) than the maximum model length|too long to fit into the model|must be less than max_seq_len|"
-    r"(prompt|input) is too long|exceeds? the maximum number of tokens|maximum prompt length|prompt exceeds max length|"
-    r"exceeded model token limit|range of input length should be|"
-    r"(input|prompt) token count[^.]{0,80} (exceeds|supports up to)|"
+    r"(prompt|input)( is)? too long|exceeds? the maximum number of tokens|maximum prompt length|"
+    r"prompt exceeds max length|exceeded model token limit|exceed max message tokens|range of input length should be|"
+    r"maximum supported sequence length|tokens in request more than max tokens allowed|"
+    r"\b(input|prompt) (length|tokens?( count)?)\b([^.]|\.\d){0,80} (exceeds?|supports up to)\b|"
     r"\bmodel only supports up to \d[\d,]*+(?! (output|completion))|"
     r"inputs`? tokens \+ `?max_new_tokens`? must be|inputs`? must have less than|"
     r"too many tokens(?!,? (please|per))",
     re.IGNORECASE,
 )
 """The pattern of errors for messages that are too long: codes of OpenAI, llama.cpp, GitHub, Copilot, LiteLLM and Zhipu,
-then phrases of vLLM, SGLang, LM Studio, llama.cpp, MiniMax, Anthropic, Bedrock, Gemini, xAI, Moonshot, DashScope, TGI
-and Cohere."""
+then phrases of vLLM, SGLang, LM Studio, llama.cpp, MiniMax, Cloudflare, Ollama, Anthropic, Gemini, xAI, Moonshot,
+Volcengine, DashScope, SambaNova, Zhipu, TensorRT-LLM, Bedrock, watsonx, TGI and Cohere."""
 _CUT_OFF = re.compile(r"could not finish the message because max_tokens", re.IGNORECASE)
 _TOOL_CALL = re.compile(
     r"tool_use_failed|but model called a tool|failed to call a function|output_parse_failed|error parsing tool call|"
@@ -69,11 +70,12 @@ _WITHHELD = re.compile(
     r"invalid_prompt|your (input|prompt|request) was flagged|flagged (by|as|for)|flagged_input|"
     r"data_?inspection_?failed|may contain inappropriate content|considered high risk|code=1301\b|"
     r"unsafe or sensitive content|sensitive_?content_?detected|new_sensitive|content exists risk|"
-    r"violates? (our )?usage (guidelines|policy|policies)",
+    r"violates? (our )?usage (guidelines|policy|policies)|"
+    r"blocked by (the |our )?(content|guardrail|safety)|prohibited_?content|censorship_?blocked|outputted is blocked",
     re.IGNORECASE,
 )
 """The pattern of errors for a prompt or a reply blocked by a filter: Azure, LiteLLM, OpenAI, OpenRouter, DashScope,
-Moonshot, Zhipu, Volcengine, MiniMax, DeepSeek and xAI."""
+Moonshot, Zhipu, Volcengine, MiniMax, DeepSeek, xAI, Anthropic, Bedrock, Gemini and StepFun."""
 _TRANSIENT = re.compile(
     r"capacity_exceeded|code=cancelled|the model has crashed|model unloaded|degraded function", re.IGNORECASE
 )
