@@ -6,7 +6,7 @@ counts 1/∏(1 − f), over the failure probabilities f of all decisions (invers
 Thompson, 1952, A Generalization of Sampling Without Replacement from a Finite Universe). This assumes that, given the
 observation, failing does not depend on the intended move.
 
-f is a logistic regression for each player on the turn, the observation's length, the number of legal moves and the
+For each player, f is a logistic regression on the turn, the observation's length, the number of legal moves and the
 seat. Where matches were reviewed, the position's value is a feature, too. For each deal, f is fitted to the other
 deals.
 """

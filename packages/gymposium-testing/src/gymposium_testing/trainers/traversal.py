@@ -1,9 +1,9 @@
 """Compute a model's exact policy gradient in a small game, by traversal.
 
-By the policy gradient theorem (Sutton et al., 2000, Policy Gradient Methods for Reinforcement Learning with Function
-Approximation, theorem 1), the gradient of the mean return is a sum over states and replies. Each term is the
-probability of the state and the reply, times the reply's mean return, times the gradient of its log-probability.
-A state is the model's prompt, so two spellings of a move lead to two states.
+The gradient of the mean return is a sum over states and replies (the policy gradient theorem: Sutton et al., 2000,
+Policy Gradient Methods for Reinforcement Learning with Function Approximation, theorem 1). Each term is the probability
+of the state and the reply, times the reply's mean return, times the gradient of its log-probability. A state is the
+model's prompt, so two spellings of a move lead to two states.
 """
 
 from __future__ import annotations

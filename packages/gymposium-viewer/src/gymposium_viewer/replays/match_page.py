@@ -50,7 +50,8 @@ def export_matches(
 
     `home` is the page that the pages link back to, relative to `out`. `labels` are the players' display names. `around`
     returns a page's links: the paths of the `list` with the match, of the pages `before` and `after` it, and of its
-    `players`' pages, and the match's `place` in the list in words. Returns the path of each page relative to `out`, by
+    `players`' pages. It also returns the match's `place` in the list, in words. Returns the path of each page relative
+    to `out`, by
     match id (`make_path`). Raises `BadRecord` if two different records have the same id."""
     copy_static(out)
     digests: dict[str, bytes] = {}

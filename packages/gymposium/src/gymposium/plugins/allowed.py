@@ -1,8 +1,8 @@
 """User permissions for names in files that open something.
 
-A record, a suite, an entry, a config or a run may come from anyone, and a link can fill in a viewer form. A name in one
-of these must not import a module, read a path, query a server, start a program or wait at the terminal, unless the user
-has allowed the name. The user allows names with `gymposium --allow NAME` or the environment variable `GYMPOSIUM_ALLOW`
+A record, a suite, an entry, a config or a run may come from anyone, and a link can fill in a viewer form. Unless the
+user has allowed it, a name in one of these must not import a module, read a path, query a server, start a program or
+wait at the terminal. The user allows names with `gymposium --allow NAME` or the environment variable `GYMPOSIUM_ALLOW`
 (one name per line), which child processes inherit. A name that ends in `*` allows all names with that prefix. Names on
 the command line, or passed from Python to `load_game` and `make_player`, need no permission.
 

@@ -1,8 +1,8 @@
 """Policies estimated from sampled replies, and the allocation of samples to states.
 
-Samples go where they are most informative about the exploitability. The number of replies in an information state is
-proportional to the standard deviation of the state's contribution to the best response's return (Neyman's allocation),
-as estimated from the replies so far.
+Samples go where they are most informative about the exploitability. Each information state gets replies in proportion
+to the standard deviation of its contribution to the best response's return (Neyman's allocation). The replies so far
+estimate it.
 """
 
 from __future__ import annotations
