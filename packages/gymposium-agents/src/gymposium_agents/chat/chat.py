@@ -232,7 +232,7 @@ class Chat:
         return "kept if replies have no thoughts" if self.grows(after, thoughts=False) else "rewritten"
 
     def _make_beginning_encoder(self, tools: tuple[Tool, ...]) -> Callable[..., tuple[int, ...]]:
-        """Make the encoding of a chat's first message."""
+        """Make the encoder for a chat's first message."""
         offered = self._check_tools(tools)
         return self._make_encoder(
             lambda texts, marks: self._template.wording([make_user_message(*texts)], marks, offered),
@@ -241,7 +241,7 @@ class Chat:
         )
 
     def _make_following_encoder(self, after: After) -> Callable[..., tuple[int, ...]]:
-        """Make the encoding of the text after a reply."""
+        """Make the encoder for the text after a reply."""
         return self._make_encoder(
             lambda texts, marks: self._growth.behind(texts, after, marks), size=_MANY if after == "user" else _SOME
         )

@@ -175,7 +175,8 @@ class Encoder:
         return self._restore_ids(self._encode_copy(self._lead + text)[1:])
 
     def _encode_copy(self, text: str) -> list[int]:
-        """Return the copy's ids. Raises `GymposiumError` if the tokenizer gives up on this text."""
+        """Encode the text with the copy, and return the copy's ids. Raises `GymposiumError` if the tokenizer gives up
+        on this text."""
         try:
             ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         except BaseException as error:

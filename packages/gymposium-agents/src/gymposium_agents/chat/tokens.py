@@ -38,7 +38,7 @@ class Policy:
 
     name: str = "base"
     version: int = 0
-    """The policy version: the number of optimizer steps behind the weights."""
+    """The policy version: the number of optimizer steps that led to the weights."""
 
     def __str__(self) -> str:
         """Return `base`, or `learner-v12`: the adapter's name on a server."""

@@ -105,8 +105,8 @@ def translate_loading_errors(name: str | Path) -> Iterator[None]:
 
 
 def load_skeleton(name: str | Path, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
-    """Return the model with the names and shapes of its layers, by default in the checkpoint's number type, without
-    weights. No weights are read.
+    """Return the model with the names and shapes of its layers, but without weights. By default, it has the
+    checkpoint's number type. No weights are read.
 
     Raises `GymposiumError` if the model does not exist."""
     with translate_loading_errors(name):

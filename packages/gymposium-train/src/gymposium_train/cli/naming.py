@@ -21,7 +21,7 @@ def make_overrides(options: Mapping[str, tuple[tuple[str, ...], Any]]) -> list[O
 
 @contextmanager
 def name_options(options: Sequence[Override]) -> Iterator[None]:
-    """Let config problems that are raised inside the block name the option that the user typed, not its setting."""
+    """Make config problems raised inside the block name the option that the user typed instead of its setting."""
     try:
         yield
     except BadConfig as error:

@@ -24,7 +24,8 @@ class Group(Protocol):
 
     @property
     def trajectories(self) -> Sequence[Any]:
-        """The trajectories: each a `gymposium_train.rollout.samples.TokenTrajectory` plus whatever the reward reads."""
+        """The trajectories. Each is a `gymposium_train.rollout.samples.TokenTrajectory` with the further attributes
+        that the reward reads."""
         ...
 
     @property

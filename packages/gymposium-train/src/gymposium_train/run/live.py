@@ -40,7 +40,7 @@ _SUMMARY = (
 )
 """The metrics shown for a phase, with their formats. The first metric that the phase has is drawn as its sparkline."""
 _KL = ("train/kl", "train/approx_kl")
-"""Metrics of the KL: to the reference or, without a reference, of the step."""
+"""The metrics for the KL: to the reference or, without a reference, of the step."""
 
 
 def summary(metrics: Mapping[str, Any]) -> str:

@@ -86,7 +86,7 @@ def next_job(file: SessionsFile, step: int, enough: int | None, staleness: int) 
 
 
 def finish_job(file: SessionsFile, job: JobRow, metrics: Mapping[str, Any]) -> None:
-    """Mark the groups of a job as learned from."""
+    """Mark a job's groups as used for learning."""
     with file.change():
         file.set_job(job.id, "done", step=job.step, metrics=metrics)
         for group in file.groups(job=job.id):
