@@ -204,7 +204,7 @@ def make_entered_player(entry: Entry) -> Player:
 
 
 class PlayerMismatch(GymposiumError):
-    """An installed player differs from its entry."""
+    """Error for an installed player that differs from its entry."""
 
     def __init__(self, entry: Entry, what: str, was: Any, is_now: Any) -> None:
         super().__init__(

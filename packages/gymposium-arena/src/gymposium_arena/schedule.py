@@ -51,7 +51,7 @@ class Lineup:
 
     @property
     def matches(self) -> int:
-        """Number of matches."""
+        """Number of matches in the lineup."""
         return self.game.groups * self.rotations
 
     def match_id(self, number: int) -> str:

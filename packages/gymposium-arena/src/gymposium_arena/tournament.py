@@ -35,9 +35,9 @@ class Tournament:
     planned: int
     """Number of matches on a complete board."""
     finished: int = 0
-    """Finished matches on the board, in the lineup files opened so far."""
+    """Number of finished matches on the board, in the lineup files opened so far."""
     played: int = 0
-    """Matches finished in this run."""
+    """Number of matches finished in this run."""
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Failures in this run, by player and kind: `("mcts-100", "in go it did not answer in time")`."""
     broken: Counter[str] = field(default_factory=Counter)

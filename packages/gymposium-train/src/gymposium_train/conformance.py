@@ -199,7 +199,7 @@ def _prompting(context: str) -> Prompting:
 
 @dataclass(frozen=True, slots=True)
 class GivenTurn:
-    """A turn of a row (a `TracedTurn`)."""
+    """A turn in a row (a `TracedTurn`)."""
 
     trace: TurnTokens
 
@@ -242,7 +242,7 @@ class GivenGroup:
 
 
 def _rewards(group: Sequence[Trajectory | GivenTrajectory]) -> list[Reward]:
-    """Return the given rewards, or the returns of trajectories that were played."""
+    """Return the given rewards or, for played trajectories, their returns."""
     return [Reward(one.reward if isinstance(one, GivenTrajectory) else one.returns[one.seat]) for one in group]
 
 

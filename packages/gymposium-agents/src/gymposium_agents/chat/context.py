@@ -48,7 +48,7 @@ class Exchange:
     reply: str | None = None
     """The raw reply without its `calls`, or None if there is none yet."""
     calls: tuple[Call, ...] = ()
-    """The tool calls in the reply, if the reader reads them."""
+    """The tool calls in the reply, if the reader reads tool calls."""
     results: tuple[str, ...] = ()
     """The results of the last reply's calls. They replace the user's message if that reply is part of the
     conversation."""

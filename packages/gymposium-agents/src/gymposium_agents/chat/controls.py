@@ -186,5 +186,5 @@ class Encoder:
         return ids
 
     def _restore_ids(self, ids: list[int]) -> tuple[int, ...]:
-        """Return the original tokenizer's ids for those of the copy."""
+        """Convert the copy's ids to the original tokenizer's ids."""
         return tuple(chain.from_iterable(self._ids.get(i, (i,)) for i in ids))

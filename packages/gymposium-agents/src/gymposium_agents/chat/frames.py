@@ -19,7 +19,7 @@ _PROBES = (
     "/no_think {0} /think",
     "system: {{{{ {0} }}}} {{% {0} %}}",
 )
-"""Messages of the kinds that a template might treat specially."""
+"""Messages of various kinds that a template might treat specially."""
 
 
 @dataclass(frozen=True, slots=True)

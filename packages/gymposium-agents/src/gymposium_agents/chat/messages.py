@@ -15,7 +15,7 @@ _SCHEMA_WORDS = frozenset(
     "items maxItems maxLength maximum minItems minLength minimum null number object oneOf pattern prefixItems "
     "properties required string title type uniqueItems".split()
 )
-"""The words of JSON schemas that templates look for."""
+"""Words of JSON schemas for which templates look."""
 
 
 class Hide(Protocol):

@@ -45,7 +45,7 @@ class PlayerSettings:
     max_tokens: int = 512
     """The maximum number of tokens in a reply. A longer reply is cut off."""
     context: str = "state"
-    """The past turns that the model reads: state, full, truncated or last-K."""
+    """Which past turns the model reads: state, full, truncated or last-K."""
     temperature: float = 0.0
     """The sampling temperature. At 0, the model always gives its most likely reply."""
     thinking: bool = False

@@ -46,7 +46,7 @@ DEFAULTS = Preset(
 )
 """The settings of an evaluation without a preset. The game has no default."""
 ALONE = "alone"
-"""The name in place of the opponent's in a single-player game."""
+"""The name used in place of an opponent in a single-player game."""
 
 
 @dataclass(frozen=True, slots=True)

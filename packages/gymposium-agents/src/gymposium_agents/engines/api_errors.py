@@ -243,7 +243,7 @@ def make_rate_limit_headers(content: bytes, attempt: int) -> dict[str, str]:
 
 
 def _extract_searchable_text(content: bytes) -> str:
-    """Return an error body's codes and types as `code=X`, and its message."""
+    """Return the text of an error body to search: codes and types as `code=X`, and the message."""
     text = content.decode("utf-8", "replace")
     try:
         body = json.loads(text)

@@ -35,7 +35,7 @@ class Prices:
         return cls(float(prices[1]), float(prices[2]))
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Return the price of these numbers of tokens."""
+        """Return the price for these numbers of tokens."""
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
 
 

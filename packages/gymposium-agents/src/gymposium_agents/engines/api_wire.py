@@ -32,7 +32,7 @@ _NEEDED = ("retry-after", "retry-after-ms", _SHOULD_RETRY)
 
 
 class Pace:
-    """An even spacing of requests, `per_minute` in each minute."""
+    """Even spacing of requests, at `per_minute` requests per minute."""
 
     def __init__(self, per_minute: int) -> None:
         self._gap = 60.0 / per_minute

@@ -40,7 +40,7 @@ class EngineMismatch(GymposiumError):
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Measured agreement of an engine with the published policy."""
+    """How well an engine agrees with the published policy."""
 
     largest: float
     """The largest difference between the engine's and the learner's log-probability of a sampled token, in nats."""
@@ -85,7 +85,7 @@ class Canary:
         cuts = [max(1, len(prompt) - TAIL) for prompt in prompts]
         self._fixed = [(prompt[:cut], prompt[cut:]) for prompt, cut in zip(prompts, cuts, strict=True)]
         self._moves: defaultdict[str, ChangeTracker] = defaultdict(lambda: ChangeTracker(tolerance))
-        """The changes of each server, by name."""
+        """The changes of log-probabilities for each server, by name."""
 
     def check(
         self, engine: TokenEngine, policy: Policy, score: Scorer, digest: Callable[[], str] | None = None

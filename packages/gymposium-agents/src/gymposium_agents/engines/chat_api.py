@@ -219,7 +219,7 @@ class OpenAIChatEngine:
 
 
 def _fill_in_count(sentence: str, count: int) -> str:
-    """Return the sentence with this count and its noun."""
+    """Fill a count with its noun into a sentence."""
     nouns = {"request": plural(count, "request"), "reply": plural(count, "reply", "replies")}
     return sentence.format(count, was=plural(count, "was", "were"), **nouns)
 

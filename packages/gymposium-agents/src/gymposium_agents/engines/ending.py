@@ -13,7 +13,7 @@ from threading import Event, Lock
 from weakref import WeakSet
 
 SECONDS = 10.0
-"""Maximum number of seconds to wait for one pass."""
+"""Maximum number of seconds that the shutdown waits for one pass."""
 
 _ended = Event()
 
@@ -35,7 +35,7 @@ class EngineCalls:
             Event().wait()
 
     def end(self) -> None:
-        """Wait for the running call, and block all later ones."""
+        """Wait for the running call, and block all later calls."""
         self.lock.acquire(timeout=SECONDS)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 LIMITS = ("max_tokens", "max_completion_tokens")
 """The field names for the maximum length of a reply. A service that refuses one supports the other."""
 OPTIONAL = ("temperature", "seed")
-"""Fields that a request can do without."""
+"""Fields that a request may omit."""
 
 _CODES = frozenset({"unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden"})
 _REFUSED = re.compile(

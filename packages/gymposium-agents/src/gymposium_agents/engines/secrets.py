@@ -29,7 +29,7 @@ _ESCAPE = re.compile(
 )
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _TAGS = 0xE0000
-"""Offset of an invisible tag character from its ASCII character."""
+"""Offset between an invisible tag character and its ASCII character."""
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _MOST_REMEMBERED = 10_000
 

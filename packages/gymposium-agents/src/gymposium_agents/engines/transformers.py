@@ -34,7 +34,7 @@ SCORED_TOKENS = 65_536
 LOGIT_BUDGET = 2**26
 """Maximum number of logits computed together. A vocabulary can have 150,000 entries."""
 GROWTH = 256
-"""Maximum number of tokens that a batch preallocates memory for."""
+"""Maximum number of tokens for which a batch preallocates memory."""
 PART = 256
 """Number of vocabulary tokens whose probabilities are summed together before one of them is sampled."""
 PREFIX_TOKENS = 8_192
@@ -95,7 +95,7 @@ class TransformersEngine:
 
     @property
     def adapters(self) -> tuple[Policy, ...]:
-        """The loaded adapters, oldest first, including the model's initial one."""
+        """The loaded adapters, oldest first, including the model's initial adapter."""
         return self._adapters.held
 
     def load(self, directory: Path, policy: Policy) -> None:
@@ -235,7 +235,7 @@ class _Reply:
     policy: Policy
     """The policy that answers."""
     room: int
-    """Maximum number of tokens."""
+    """Maximum number of tokens in the reply."""
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     stopped: bool = False

@@ -28,7 +28,7 @@ class Account:
     """Number of groups without scores, by reason."""
 
     def add(self, completion: ChatCompletion) -> None:
-        """Count one more answer."""
+        """Count another answer."""
         self.answers += 1
         self.uncounted += completion.prompt_tokens is None or completion.completion_tokens is None
         self.prompt_tokens += completion.prompt_tokens or 0

@@ -15,7 +15,7 @@ RUBRIC = """\
 - A reply that was refused counts against whoever gave it, and a forfeit more so.
 - Scores are as far apart as the attempts are: small differences give small gaps.
 - Length and tone count for nothing."""
-"""The default rubric: how attempts are compared."""
+"""The default rubric, which says how attempts are compared."""
 
 _INSTRUCTIONS = """\
 You compare attempts at the same task, and score each of them from 0 (worst) to 1 (best) relative to the others.

@@ -17,9 +17,9 @@ from gymposium.runs.results import ResultRow, build_rows, sum_stage_seconds
 from gymposium.runs.run import Run
 
 _TRAINED = ("adapter", "model")
-"""The directories of a run with the evaluated weights."""
+"""The directories in a run that may hold the evaluated weights."""
 _HARMLESS = re.compile(r"[\w., -]+(\([\w.=,; -]*\))?")
-"""A name or label with at most plain parameters, such as `go(board_size=5)`."""
+"""The pattern of a name or label with plain parameters or none, such as `go(board_size=5)`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class LoadedModel:
 
     @property
     def pad(self) -> int:
-        """The id of padding. Padding is masked, so any id is correct."""
+        """The id used for padding. Padding is masked, so any id works."""
         pad = self.chat.tokenizer.pad_token_id
         return self.chat.end if pad is None else int(pad)
 

@@ -105,7 +105,7 @@ def _build_tokenizer(ids: dict[str, int], merges: list[tuple[str, str]], chunk: 
 
 
 def _train_move_tokens(moves: Iterable[str], vocabulary: int) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """Return the tokens and merges of BPE, trained only on moves."""
+    """Train BPE on moves only, and return its tokens and merges."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = _make_splitter(_CHUNK)
     trainer = trainers.BpeTrainer(

@@ -47,7 +47,7 @@ def make_conversation_name(ask: Ask) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """The conversion of conversations to prompts: a chat template and a context."""
+    """The conversion of conversations to prompts, by a chat template and a context."""
 
     chat: Chat
     context: Context

@@ -1,4 +1,4 @@
-"""Evaluation: one player against others, seats swapped, with intervals and records."""
+"""Evaluation of one player against others, with swapped seats, intervals and records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published evaluation protocols, with every setting needed to compare with their figures."""
+"""Published evaluation protocols, with every setting needed for comparable results."""
 
 from __future__ import annotations
 

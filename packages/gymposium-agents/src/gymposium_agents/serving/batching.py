@@ -13,7 +13,7 @@ from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 
 MOST_OF = 0.75
-"""Share of the expected requests that a batch waits for."""
+"""Share of the expected requests for which a batch waits."""
 LONGEST = 0.06
 """Maximum number of seconds that a batch waits for the expected requests."""
 GAP = 0.005
@@ -100,7 +100,7 @@ class RequestBatcher:
             return [one for one in batch if one.answer.set_running_or_notify_cancel()] or self._take_batch()
 
     def _gather(self) -> None:
-        """Wait for further requests, while some are expected."""
+        """Wait for further requests while more are expected."""
 
         def lacks(share: float) -> bool:
             return not self._ended and len(self._waiting) < min(MOST, share * self._expected())

@@ -33,7 +33,7 @@ NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "top_logprobs": (0,),
     "modalities": (["text"],),
 }
-"""Fields that may only have these neutral values."""
+"""Fields that may only have neutral values, with these values."""
 WITHOUT_EFFECT = frozenset(
     "metadata model parallel_tool_calls prompt_cache_key prompt_cache_retention safety_identifier seed service_tier "
     "store temperature user".split()
@@ -78,7 +78,7 @@ class CompletionRequest:
     stream: bool = False
     """Whether the answer comes in chunks, as server-sent events."""
     usage: bool = False
-    """Whether the last chunk of a stream has the token counts."""
+    """Whether the last chunk of a stream contains the token counts."""
     logprobs: bool = False
     """Whether the answer lists the log-probabilities of the reply's tokens."""
     not_enforced: tuple[str, ...] = ()

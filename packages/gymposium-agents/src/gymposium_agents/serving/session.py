@@ -1,4 +1,4 @@
-"""Sessions: conversations with one policy, with their tokens."""
+"""Sessions: conversations with one policy, and their tokens."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Session:
         self._asked: Counter[str] = Counter()
         """The number of times that each request was sampled."""
         self._under_way: dict[str, asyncio.Task[ServedTurn]] = {}
-        """The latest reply to each request that is being sampled."""
+        """For each request being sampled, its latest reply."""
         for turn in turns:
             self.turns.append(turn)
             request = CompletionRequest(list_messages(self.turns, turn.number), turn.tools)

@@ -31,7 +31,7 @@ class ServedTurn:
     """The messages of the request, without those up to the parent's reply."""
     tools: tuple[Tool, ...]
     not_enforced: tuple[str, ...]
-    """The fields of the request without effect on the reply."""
+    """The request fields that had no effect on the reply."""
     said: ParsedReply
     tokens: TurnTokens
     answer: Mapping[str, Any]

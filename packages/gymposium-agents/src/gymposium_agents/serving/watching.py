@@ -34,7 +34,7 @@ class Watch:
 
     @property
     def needed(self) -> bool:
-        """True if the tokens have to be watched."""
+        """True if the tokens must be watched."""
         return bool(self._stop) or self._show is not None
 
     def __call__(self, token: int) -> bool:

@@ -21,7 +21,7 @@ _END_RECORD = struct.Struct("<4s8xI6x")
 _MAX_END_BYTES = 22 + 65_535
 """Maximum size of the end-of-archive record with its comment, in bytes."""
 MAX_DIRECTORY_BYTES = 8 * 2**20
-"""Maximum size of the central directory in bytes; about 100,000 entries."""
+"""Maximum size of the central directory in bytes, enough for about 100,000 entries."""
 
 
 def read_members(path: Path, limit: int, budget: Budget) -> Iterator[tuple[str, bytes | BadLog]]:

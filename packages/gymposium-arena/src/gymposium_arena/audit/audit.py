@@ -50,7 +50,7 @@ class Audit:
 
     @property
     def problems(self) -> list[tuple[str, str]]:
-        """Every mismatch as its location and description."""
+        """Every mismatch, as a pair of location and description."""
         return [(episode.where, problem) for episode in self.episodes for problem in episode.problems]
 
 

@@ -30,7 +30,7 @@ _READER = READERS["tags"]
 
 
 class NeedsIsolation(Exception):
-    """The match must be replayed in a child process (`gymposium.util.isolated`)."""
+    """Error for a match that must be replayed in a child process (`gymposium.util.isolated`)."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class LoggedMatch:
     agents: Sequence[str]
     on_illegal: str = "forfeit"
     seed: int | None = None
-    """The logged seed, if any; chance outcomes come from the log instead."""
+    """The logged seed, if any. Chance outcomes do not come from it but from the log."""
     match: OpenSpielMatch = field(init=False)
     """The current position."""
     answers: list[tuple[int, Answer]] = field(default_factory=list)

@@ -40,17 +40,17 @@ class Decisions:
     player: NDArray[np.int_]
     """Player index, shape (rows)."""
     features: Floats
-    """Shape (rows, features)."""
+    """Features of each decision, shape (rows, features)."""
     failed: NDArray[np.bool_]
     """Whether the reply failed, shape (rows)."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchWeights:
-    """Match weights in one game."""
+    """The match weights in one game."""
 
     weights: Floats
-    """Shape (matches); 0 for a match with a failed reply."""
+    """Weight of each match, shape (matches); 0 for a match with a failed reply."""
     max_failure: Floats
     """Each player's highest failure probability over its decisions, shape (players)."""
 

@@ -29,7 +29,7 @@ class Ratings:
     anchor: str
     """The player rated 0."""
     values: Floats
-    """Shape (n), in Elo points."""
+    """The ratings in Elo points, shape (n)."""
     samples: Floats
     """Ratings in the bootstrap samples, shape (samples, n), in Elo points."""
     bounds: tuple[Bound | None, ...]

@@ -61,7 +61,7 @@ def find_flip(ratings: Ratings, evidence: Callable[[Floats], Evidence], deals: i
 
 
 class _FlipSearch:
-    """A search by fits without sets of deals."""
+    """A search that fits ratings without sets of deals."""
 
     def __init__(self, ratings: Ratings, evidence: Callable[[Floats], Evidence], deals: int) -> None:
         self._evidence, self._deals = evidence, deals
@@ -75,12 +75,12 @@ class _FlipSearch:
         self._first = int(self._rated[np.argmax(self._whole[self._rated])])
 
     def _fit(self, weights: Floats) -> Floats:
-        """Return log-strengths with these deal weights, shape (samples, players)."""
+        """Fit log-strengths with these deal weights, and return them, shape (samples, players)."""
         here = self._evidence(weights).restrict(self._joined)
         return fit_many(here.pairs_drawn + self._prior, here.sets, here.asked_drawn, here.wins_drawn)
 
     def _fit_without(self, sets: Sequence[Sequence[int]]) -> Floats:
-        """Return log-strengths without each of these sets of deals."""
+        """Fit and return log-strengths without each of these sets of deals."""
         weights = np.ones((len(sets), self._deals))
         for row, removed in zip(weights, sets, strict=True):
             row[list(removed)] = 0.0

@@ -33,11 +33,11 @@ class GameReturns:
     paid: Floats
     """Sum of returns over all seats and matches, shape (deals, n)."""
     seats: Floats
-    """Number of seats in that sum, shape (deals, n)."""
+    """Number of seats summed in `paid`, shape (deals, n)."""
     paid_with: Floats
     """Sum of the row player's returns in matches with the column's, shape (n, n)."""
     seats_with: Floats
-    """Number of seats in that sum, shape (n, n)."""
+    """Number of seats summed in `paid_with`, shape (n, n)."""
 
     @property
     def played(self) -> NDArray[np.int_]:
@@ -62,7 +62,7 @@ class Means:
     """Whether the row player is surely above the column player, shape (n, n)."""
     returns: GameReturns
     bounds: Bounds
-    """The game's least and greatest return."""
+    """The game's lowest and highest possible returns."""
 
     def margin(self, one: int, other: int) -> Estimate:
         """Return the difference of two players' means, by index, with its interval."""

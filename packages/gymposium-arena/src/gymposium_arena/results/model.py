@@ -42,11 +42,11 @@ class Method(FileModel):
     each_game: float
     """Number of matches that each pairing counts for in each game of the joint board."""
     notes: list[str]
-    """The method in sentences."""
+    """The method, described in sentences."""
 
 
 class Conduct(FileModel):
-    """How a player behaved, over all its seats."""
+    """A player's conduct over all its seats."""
 
     matches: int
     replies: dict[str, int]
@@ -73,7 +73,7 @@ class Contender(FileModel):
 
     player: str
     label: str
-    """Display name."""
+    """The player's display name."""
     slug: str
     """The name of the player's folder under entries/."""
     number: int
@@ -178,7 +178,7 @@ class Yardsticks(FileModel):
     best_return_against_random: float | None
     """Highest mean return of any player against random play; null if unknown."""
     best_play: str
-    """Best play in words."""
+    """A description of best play."""
     players: list[Measured]
 
 
@@ -216,7 +216,7 @@ class PlayResult(FileModel):
     """Ratings that separate playing badly from failing to reply (`gymposium_arena.ratings.completed`)."""
 
     players: list[PlayStanding]
-    """Ordered by rating."""
+    """The players, ordered by rating."""
     reviewed: bool
     """True if positions' values were known from reviews, so that failures may depend on them."""
 
@@ -265,7 +265,7 @@ class LostResult(FileModel):
     """Losses by the decisions of a game's players, according to the reviews beside the matches (`gymposium review`)."""
 
     judge: str
-    """`exact`, `cfr-N` or `search-N`."""
+    """The judge of the reviews: `exact`, `cfr-N` or `search-N`."""
     table: str
     """The digest of the table of `cfr-N`; empty for other judges."""
     exact: bool
@@ -280,7 +280,7 @@ class GameResult(FileModel):
     """One game's results."""
 
     game: str
-    """Full name."""
+    """The game's full name."""
     title: str
     kind: Kind
     seats: int

@@ -30,7 +30,7 @@ class PlayerTally:
     completion_tokens: int = 0
 
     def to_conduct(self) -> Conduct:
-        """Convert to the model in `results.json`."""
+        """Convert the tally to the model in `results.json`."""
         return Conduct(
             matches=self.matches,
             replies={kind: self.replies[kind] for kind in KINDS},

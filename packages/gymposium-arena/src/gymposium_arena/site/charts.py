@@ -31,7 +31,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A figure with its interval, positioned like `Tick`."""
+    """A figure with its interval. Positions are as in `Tick`."""
 
     left: str
     right: str
@@ -60,7 +60,7 @@ def make_ratings_chart(rows: Mapping[str, Standing]) -> Chart:
 
 
 def make_means_chart(means: Mapping[str, Interval | None]) -> Chart:
-    """Chart mean returns. Players without one have no bar."""
+    """Chart mean returns. Players without a mean return have no bar."""
     known = {name: one for name, one in means.items() if one is not None}
     axis = _Axis.from_values([end for one in known.values() for end in (one.low, one.high, one.value)] or [0.0])
     return Chart(axis.make_ticks(), {name: axis.make_bar(one.low, one.value, one.high) for name, one in known.items()})

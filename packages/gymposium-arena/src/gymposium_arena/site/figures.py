@@ -20,7 +20,7 @@ class PlayerFigure:
 
     player: str
     value: float | None
-    """None without enough data."""
+    """The figure's value; None without enough data."""
     text: str
     """The figure with its interval: `412 [380, 450]`."""
     place: Place | None
@@ -71,13 +71,13 @@ class Lead:
     """The leading players in a game, or on the joint board."""
 
     game: GameResult | None
-    """None for the joint board."""
+    """The game's name; None for the joint board."""
     measure: str
     first: PlayerFigure
     model: PlayerFigure | None
     """The best language model, or None."""
     of: int
-    """The number of players."""
+    """The number of players compared."""
 
     @classmethod
     def from_figures(

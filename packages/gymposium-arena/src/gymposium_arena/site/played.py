@@ -50,7 +50,7 @@ class PlayedLineup:
 
     @property
     def matches(self) -> list[PlayedMatch]:
-        """The matches of all groups."""
+        """The finished matches of all groups."""
         return [match for group in self.groups for match in group]
 
 

@@ -23,7 +23,7 @@ from gymposium_arena.verify.replay import PlayerPool, RecordedPlayer, RerunScrip
 MAX_FINDINGS = 1000
 """After this many problems in a file, the rest is not checked."""
 _MAX_NAMED = 3
-"""Maximum number of missing matches to name."""
+"""Maximum number of missing matches that are named."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from gymposium_arena.verify.lineup import LineupCheck, make_job_finder
 from gymposium_arena.verify.replay import PlayerPool, RecordedPlayer, RerunScripts, describe_difference
 
 _ASKING = "asked"
-"""The message that the player is being asked."""
+"""The child process's message that the player is being asked."""
 
 
 def check_claim(check: LineupCheck, match: str, seat: int) -> str | None:

@@ -46,7 +46,7 @@ class RerunScripts(Scripts):
     """The first difference between a player's reply and the recorded one, by match and seat. The player is not rerun
     after it, since its memory may differ."""
     asked: Counter[str] = field(default_factory=Counter)
-    """Number of rerun replies by player."""
+    """Number of rerun replies, by player."""
     same: Counter[str] = field(default_factory=Counter)
     """Number of rerun replies that equal the recorded replies, by player."""
     ties: set[tuple[str, int]] = field(default_factory=set)
@@ -54,7 +54,7 @@ class RerunScripts(Scripts):
     tied: Counter[str] = field(default_factory=Counter)
     """Number of ties, by player."""
     unreachable: dict[str, str] = field(default_factory=dict)
-    """Why a player became unreachable, by player."""
+    """Reasons why players became unreachable, by player."""
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
         recorded = Scripts.answers(self, player, asks)
@@ -142,7 +142,7 @@ class PlayerPool:
         self.findings: list[Finding] = []
         """Findings about entries that differ from the installed player."""
         self.why_not: dict[str, str] = {}
-        """Why a player cannot be made here, by player."""
+        """Reasons why players cannot be made in this process, by player."""
         self._players: dict[str, Player] = {}
         self._seats: dict[tuple[str, bool], RecordedPlayer] = {}
 

@@ -20,7 +20,7 @@ DECISIONS = 2
 TEXTS = ("Hello!", "What is 17 + 25?", "Name three cities.", "List the numbers from 1 to 5.")
 """Canary prompts for a run without games."""
 MATCHES = 16
-"""Maximum number of random matches to search for prompts."""
+"""Maximum number of random matches that are searched for prompts."""
 
 
 def sample_prompts(

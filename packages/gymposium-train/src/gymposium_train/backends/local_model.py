@@ -35,7 +35,7 @@ class LocalModel:
 
     config: TrainConfig
     loaded: LoadedModel
-    """The model that plays and is saved."""
+    """The model that is played and saved."""
     learner: LocalLearner | DistributedLearner
     imitates: str | Path | None = None
     """The model that imitation starts from, or None in reinforcement learning."""

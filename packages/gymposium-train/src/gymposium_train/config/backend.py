@@ -15,7 +15,7 @@ class BackendSettings(Settings):
     """Base class of the settings of a backend."""
 
     other_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
-    """Defaults that this backend changes in other tables, by dotted name."""
+    """Defaults in other tables that this backend changes, by dotted name."""
 
     kind: str
     """Where the model learns."""

@@ -98,7 +98,7 @@ class RunDirectory:
         return run, read_config(run.config_file)
 
     def write_versions(self) -> None:
-        """Write the software versions, unless the run has them."""
+        """Write the software versions, unless the run already has them."""
         if self.versions_file.exists():
             return
         packages = {name: version(name) for name in _VERSIONS}
@@ -120,7 +120,7 @@ class RunDirectory:
         return ids
 
     def results(self) -> dict[str, Any]:
-        """Return the results so far: evaluations, optima, CPU seconds. Empty at first."""
+        """Return the results so far: evaluations, optima and CPU seconds. Empty in a new run."""
         results: dict[str, Any] = {}
         if self.results_file.is_file():
             results = strict_json(read_plain_text(self.results_file))
@@ -161,7 +161,7 @@ class RunDirectory:
 
 
 def is_complete(directory: Path) -> bool:
-    """True if a directory was written completely."""
+    """Return True if a directory was written completely."""
     return (directory / MARK).is_file()
 
 

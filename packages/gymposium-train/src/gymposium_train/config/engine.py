@@ -38,7 +38,7 @@ class Engine(Settings):
         return self.own_class(**{field.name: getattr(self, field.name) for field in fields(self.own_class)})
 
     def __reduce__(self) -> Any:
-        """Pickle the values, because each process creates the class anew."""
+        """Pickle the values only, because each process creates the class again."""
         return partial(make_engine_table, **dict(self)), ()
 
     @model_validator(mode="after")

@@ -98,7 +98,7 @@ MISMATCHES = Variants(
 
 
 class Optimizer(Settings):
-    """AdamW, its learning rate, and the division of batches."""
+    """The optimizer AdamW, its learning rate, and the division of batches into steps."""
 
     precision: Precision = "auto"
     """Number type for computation. `bf16`: bfloat16. `fp32`: float32. `auto`: `bf16` on GPUs that support it, else

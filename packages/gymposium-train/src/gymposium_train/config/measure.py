@@ -16,7 +16,7 @@ IN_WORDS: Mapping[Keep, str] = {
     "all": "all moves",
     "paid": "the rewarded moves, and one in four others,",
 }
-"""Description of the moves that each value of `cold_start.keep` selects."""
+"""Phrases for the moves selected by each value of `cold_start.keep`."""
 
 
 class ColdStart(Settings):

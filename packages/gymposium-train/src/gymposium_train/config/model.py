@@ -16,7 +16,7 @@ Tune = Literal["lora", "full"]
 
 
 class Lora(Settings):
-    """LoRA on linear layers (Hu et al., 2021), no dropout."""
+    """A LoRA on linear layers (Hu et al., 2021), without dropout."""
 
     rank: int = Field(default=32, ge=1, le=MAX_RANK)
     """Rank of the update of each layer."""
@@ -40,7 +40,7 @@ class Model(Settings):
     load: Literal["4bit"] | None = None
     """`4bit`: quantize the frozen weights while reading them (QLoRA), and train a LoRA on them."""
     lora: Lora = Field(default_factory=Lora)
-    """The LoRA, with `tune = "lora"`."""
+    """The LoRA's settings, used with `tune = "lora"`."""
     attention: Attention = "auto"
     """Attention within the sequences of a packed row (`optimizer.layout`). `blocks`: PyTorch's, for each sequence.
     `varlen`: FlashAttention for all sequences at once, on NVIDIA GPUs with `bf16`. `dense`: transformers' own, with a

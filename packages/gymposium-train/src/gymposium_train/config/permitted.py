@@ -106,7 +106,7 @@ def _list_plugin_checks(
 
 
 def _list_texts(value: Any) -> Iterator[str]:
-    """Yield the texts in a value. Commas separate addresses in them."""
+    """Yield the texts in a value, split at commas, which separate addresses."""
     if isinstance(value, str):
         yield from (part.strip().rstrip("/") for part in value.split(",")) if "://" in value else (value,)
     elif isinstance(value, Mapping):

@@ -39,7 +39,7 @@ class Prompting(Settings):
     or more if a game has longer moves. It uses 512 for a named model whose replies may contain more than a move or
     calls (`reply`, `thinking`)."""
     temperature: float = Field(default=1.0, gt=0.0)
-    """Sampling temperature of the rollouts. Evaluations have their own (`evaluation.temperature`)."""
+    """Sampling temperature of the rollouts. For evaluations, see `evaluation.temperature`."""
     on_illegal: str | None = None
     """Policy for failed replies in rollouts: forfeit, or penalty(x,k), which asks the seat again. In evaluations, a
     failed reply always forfeits. By default, a run uses a penalty of half the standard deviation of random matches'
@@ -107,7 +107,7 @@ class Pool(Settings):
     every: int = Field(default=10, ge=1)
     """Number of steps between kept versions."""
     size: int = Field(default=8, ge=1)
-    """Maximum number of kept versions. The oldest is dropped."""
+    """Maximum number of kept versions. The oldest version is dropped."""
     prioritise: Literal["uniform", "hard", "even"] = "hard"
     """Versions to meet more often. `uniform`: all are met equally often. `hard`: versions that beat the learner.
     `even`: versions of equal strength (Vinyals et al., 2019)."""

@@ -34,7 +34,7 @@ from gymposium_train.objective.protocol import ObjectiveSettings
 from gymposium_train.util.settings import Settings
 
 THINKING_TEMPERATURE = 0.6
-"""Temperature of evaluated models that think, as Qwen3's authors recommend."""
+"""Temperature in evaluations of thinking models, as recommended by Qwen3's authors."""
 
 
 class TrainConfig(Settings):

@@ -19,7 +19,7 @@ class Pace:
         """The budget in CPU seconds."""
         self.used = self.begin = used
         self.between = 0.0
-        """CPU seconds used between steps, since the run began or was resumed."""
+        """CPU seconds used between steps since the run began or was resumed."""
         self._last = 0.0
 
     @property

@@ -14,7 +14,7 @@ SELF = "self"
 PAST = "past"
 """Name of the opponent that is a past version of the policy."""
 ALONE = "alone"
-"""Name in place of an opponent in a single-player game."""
+"""Name used in place of an opponent in a single-player game."""
 
 
 def check_stages(stages: Sequence[Stage], games: Sequence[Game]) -> None:

@@ -15,7 +15,7 @@ from gymposium_train.config.writing import config_to_data
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The condition that makes some settings effective."""
+    """The condition under which some settings have an effect."""
 
     settings: tuple[str, ...]
     """Dotted names. The name of a table covers all of its settings."""

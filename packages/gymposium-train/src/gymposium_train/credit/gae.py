@@ -24,7 +24,7 @@ class GaeSettings(CreditSettings):
     gamma: float = Field(default=0.9, gt=0.0, le=1.0)
     """Discount factor per turn."""
     lam: float = Field(default=0.8, ge=0.0, le=1.0)
-    """Lambda, over turns."""
+    """The parameter lambda, applied per turn."""
     critic: Critic = Field(default_factory=Critic)
     """The critic that estimates the value of each turn."""
 

@@ -1,4 +1,4 @@
-"""The credit assignments from plugins, and the one chosen by a config."""
+"""Credit assignments from plugins, and the credit chosen by a config."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Rae(Credit):
 
     settings: RaeSettings
     baselines: dict[str, float] = field(default_factory=dict, init=False)
-    """The moving averages, by role."""
+    """The moving average of rewards for each role."""
 
     def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
         return [group.assign([self._take(episode) for episode in group.episodes]) for group in groups]

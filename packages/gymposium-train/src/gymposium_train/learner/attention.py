@@ -24,7 +24,7 @@ from transformers.masking_utils import sdpa_mask
 from gymposium_train.config.model import Attention
 
 NAME = "gymposium_packed"
-"""Name of this implementation in transformers."""
+"""Name under which transformers knows this implementation."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class PackedRow:
 
     @cached_property
     def edges(self) -> tuple[int, ...]:
-        """The start of each sequence, and T."""
+        """The start index of each sequence, followed by T."""
         return tuple(accumulate(self.lengths, initial=0))
 
     @property

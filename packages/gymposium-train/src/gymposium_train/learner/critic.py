@@ -1,4 +1,4 @@
-"""The critic: a value head on the policy's last hidden state."""
+"""The critic, a value head on the policy's last hidden state."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class ForwardResult:
 
     batch: TokenBatch
     scored: PlaceScores
-    """The values computed at the N scored places."""
+    """The model's outputs at the N scored places."""
 
     @property
     def logprobs(self) -> Tensor:
@@ -173,7 +173,7 @@ def _completion(pair: Pair) -> Row:
 
 
 def _demonstrated(demonstrations: Sequence[Demonstration], *, legal: bool) -> Iterator[Row]:
-    """Yield a sequence for each conversation."""
+    """Yield each conversation as a sequence."""
     for conversation in conversations(demonstrations):
         last, noted = conversation[-1], legal and any(any(one.legal) for one in conversation)
         spans = [

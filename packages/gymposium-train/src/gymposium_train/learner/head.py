@@ -28,9 +28,9 @@ class Head:
     vocabulary: int
     """V, the number of tokens."""
     scale: float = 1.0
-    """Factor of the layer's outputs."""
+    """Factor applied to the layer's outputs."""
     softcap: float | None = None
-    """Bound of the logits: `softcap` · tanh(logits / `softcap`)."""
+    """Bound on the logits: `softcap` · tanh(logits / `softcap`)."""
 
     @classmethod
     def from_model(cls, model: Any) -> Head:
@@ -46,7 +46,7 @@ class Head:
         return self.from_weights(states, self.layer.weight, getattr(self.layer, "bias", None))
 
     def from_weights(self, states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        """Compute logits like `logits`, from the weights of the layer."""
+        """Compute logits like `logits`, from given weights of the layer."""
         logits = linear(states.to(weight.dtype), weight, bias).float()
         if self.scale != 1.0:
             logits *= self.scale

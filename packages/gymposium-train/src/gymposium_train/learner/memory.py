@@ -45,7 +45,7 @@ class LearnerMemory:
     optimizer: int
     """AdamW's moments."""
     activations: int
-    """Tensors that one micro-batch keeps for its backward pass, and temporary tensors."""
+    """Temporary tensors, and those that a micro-batch keeps for its backward pass."""
     logits: int
     """One piece of the logits."""
     frozen: int
@@ -55,7 +55,7 @@ class LearnerMemory:
 
     @property
     def total(self) -> int:
-        """The peak of an update."""
+        """The peak memory of an update."""
         return self.weights + self.gradients + self.optimizer + self.activations + self.logits
 
 

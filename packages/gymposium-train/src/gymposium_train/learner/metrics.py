@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Metrics:
-    """Sums with their weights, and maxima, by name."""
+    """Weighted sums with their weights, and maxima, by name."""
 
     sums: dict[str, float] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
@@ -19,7 +19,7 @@ class Metrics:
         self.weights[name] = self.weights.get(name, 0.0) + weight
 
     def peak(self, name: str, value: float) -> None:
-        """Note a value whose maximum is kept."""
+        """Note a value of which the maximum is kept."""
         self.peaks[name] = max(value, self.peaks.get(name, value))
 
     def take(self, other: Metrics) -> None:

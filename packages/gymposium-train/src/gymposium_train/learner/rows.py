@@ -61,7 +61,7 @@ class Row:
 
     @property
     def places(self) -> list[int]:
-        """The places of the sampled tokens."""
+        """The indices of the sampled tokens."""
         return [*chain.from_iterable(range(span.start, span.stop) for span in self.spans)]
 
     @property

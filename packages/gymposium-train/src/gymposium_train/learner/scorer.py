@@ -55,7 +55,7 @@ class Scorer(nn.Module):
             check_split(base, self._trunk, self._head)
         packs = layout == "packed" and self._trunk.pack(attention, check=check)
         self.layout: RowsLayout = "padded" if layout == "packed" and not packs else layout
-        """The layout in use."""
+        """The layout that is in use."""
         self.decoder, self.output = self._trunk.decoder, self._head.layer
 
     @property

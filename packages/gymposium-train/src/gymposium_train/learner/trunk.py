@@ -1,4 +1,4 @@
-"""A causal language model without its output layer: it computes hidden states."""
+"""A causal language model without its output layer. It computes hidden states."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Trunk:
         """Return True if a sequence has the same hidden states alone as behind any other sequence in its row."""
 
         def behind(token: int) -> Tensor:
-            """Return the hidden states of a sequence after eight equal tokens."""
+            """Return the hidden states of a sequence that follows eight equal tokens."""
             return self.packed(torch.tensor([*[token] * 8, 0, 1], device=self.device), (8, 2))[8:]
 
         found = behind(0)

@@ -1,4 +1,4 @@
-"""The policy losses from plugins, and the one chosen by a config."""
+"""Policy losses from plugins, and the policy loss chosen by a config."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LARGEST_LOG_RATIO = 20.0
-"""Bound of log-ratios, in nats."""
+"""Bound on the absolute log-ratio, in nats."""
 
 Aggregation = Literal["token", "turn", "sequence"] | Annotated[float, Field(gt=0.0)]
 

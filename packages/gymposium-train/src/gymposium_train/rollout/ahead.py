@@ -43,7 +43,7 @@ class Ahead(Generic[T]):
             raise BadOption(f"Steps must be consecutive: use range({steps.start}, {steps.stop}), not {steps}.")
         self._play, self._bound, self._steps = play, bound, steps
         self._weights = steps.start
-        """The step of the published weights."""
+        """The step that the published weights belong to."""
         self._finished: deque[tuple[int, T, int]] = deque()
         self._failure: BaseException | None = None
         self._ended = False

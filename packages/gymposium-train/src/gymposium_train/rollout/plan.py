@@ -60,7 +60,7 @@ class MatchGroup:
     version: Policy | None = None
     """The past version that played as the opponent, if any."""
     stage: int = 0
-    """The stage the matches were planned in, counted from 0."""
+    """The stage in which the matches were planned, counted from 0."""
 
     @property
     def role(self) -> str:

@@ -56,7 +56,7 @@ class StepRollout(Generic[G]):
     silent: int = 0
     """Number of trajectories left out because the match ended before the seat's first turn."""
     broken: dict[str, int] = field(default_factory=dict)
-    """Number of matches without a result because a tool failed, by reason."""
+    """Number of matches without a result because of a failed tool, by reason."""
     readings: dict[str, int] = field(default_factory=dict)
     """Number of the learner's replies, by reading."""
     metrics: dict[str, float] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class SourceStart:
     games: Sequence[Game]
     """The games of the run. Empty if the trajectories come from elsewhere."""
     players: PlayerSource
-    """Makes players of the policy."""
+    """The source of the policy's players."""
     pace: Pace
     """The progress of the run, used by schedules."""
     directory: Path
@@ -111,7 +111,7 @@ class SourceStart:
     resources: ExitStack
     """Resources closed at the end of the run, such as a server of the source."""
     record: Callable[[MatchResult], object]
-    """Records a finished match. A source without matches does not call it."""
+    """Called to record a finished match. A source without matches does not call it."""
     stop_here: Callable[[], object]
     """Raises `KeyboardInterrupt` if the user has asked to stop. A source that waits for outside agents calls it while
     waiting."""

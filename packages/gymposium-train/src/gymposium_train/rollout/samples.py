@@ -39,7 +39,7 @@ class TokenTrajectory(Protocol):
 
     @property
     def unanswered(self) -> Any:
-        """The token ids of the next prompt if truncated, or None."""
+        """The token ids of the next prompt if the sequence was truncated, or None."""
         ...
 
 

@@ -36,7 +36,7 @@ def _units(one: tuple[float, float], other: tuple[float, float]) -> float:
 
 @dataclass(slots=True)
 class Best:
-    """The step with the best point so far, stored in checkpoints."""
+    """The step with the learning curve's best point so far. It is stored in checkpoints."""
 
     step: int
     returns: Returns

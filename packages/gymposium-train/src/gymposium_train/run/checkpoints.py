@@ -95,7 +95,7 @@ class CheckpointKeeper:
         """The step of the last healthy checkpoint. Initially the step of the oldest checkpoint, or 0 in a new run."""
 
     def save(self, state: Mapping[str, Any]) -> Path:
-        """Write the checkpoint of `state["step"]`, and remove old ones."""
+        """Write the checkpoint of `state["step"]`, and remove old checkpoints."""
         return save_checkpoint(self._directory, self._learner, state, keep=self._keep, besides=self.healthy)
 
     def note_healthy(self, step: int) -> None:

@@ -47,7 +47,7 @@ from gymposium_train.util.progress import say
 TOKENIZER_LESSONS = 10_000
 """Maximum number of lessons used to train a small model's tokenizer, shared between the games."""
 LOT_STEPS = 64
-"""Number of steps on the lessons of one lot."""
+"""Number of steps with the lessons of one lot."""
 PASSES = 2
 """Average number of times that each lesson of a lot is imitated."""
 TRIED = 256

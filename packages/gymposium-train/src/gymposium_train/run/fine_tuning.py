@@ -41,10 +41,10 @@ class Progress:
     step: int = 0
     """Number of steps done."""
     best_step: int = 0
-    """The end of the epoch with the lowest validation loss."""
+    """The last step of the epoch with the lowest validation loss."""
     best_loss: float = math.inf
     accuracy: float | None = None
-    """The token accuracy at that step."""
+    """The token accuracy at the best step."""
 
     def as_state(self) -> dict[str, Any]:
         """Return the state for a checkpoint as JSON data."""

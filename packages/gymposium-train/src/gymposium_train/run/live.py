@@ -25,7 +25,7 @@ from gymposium_train.util.progress import say
 WIDTH = 32
 """Number of values in a sparkline."""
 QUIET = 10.0
-"""Maximum number of seconds without a log line while steps are done."""
+"""Maximum number of seconds between log lines while steps are done."""
 EVALUATION = "eval/"
 """Prefix of the names of evaluation metrics."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -128,7 +128,7 @@ class _LineStage:
 
 
 class _RemainingTimeColumn(TimeRemainingColumn):
-    """The time left, labeled as such."""
+    """A column with the labeled time left."""
 
     def render(self, task: Task) -> Text:
         known = task.time_remaining is not None
@@ -181,7 +181,7 @@ class Terminal:
                 self._history.setdefault(name, deque(maxlen=WIDTH)).append(float(value))
 
     def _forget(self) -> None:
-        """Forget all metrics but evaluations."""
+        """Forget all metrics except evaluations."""
         self._history = {name: values for name, values in self._history.items() if name.startswith(EVALUATION)}
 
     def _main(self) -> deque[float] | None:

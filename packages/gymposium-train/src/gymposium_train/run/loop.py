@@ -134,7 +134,7 @@ class Training:
         return self.trainee.learner.critic is not None
 
     def _rate(self, groups: Sequence[Group]) -> list[RatedGroup]:
-        """Return the groups that could be rated."""
+        """Rate the groups, and return those that could be rated."""
         rated = self.reward.rate([group.trajectories for group in groups])
         self.unrated.update(rewards.reason for rewards in rated if isinstance(rewards, UnratedGroup))
         return [

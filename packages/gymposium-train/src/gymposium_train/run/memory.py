@@ -43,7 +43,7 @@ SAVING = (
     ("model.tune=lora",),
     ("model.load=4bit",),
 )
-"""Changes of settings that save memory, cheapest first."""
+"""Changes of settings that save memory, starting with the cheapest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ class _Steps:
         self.health = Health()
         self._best = Best(0, before, before)
         self._judged_from = 0
-        """The first step whose replies are judged after a rollback."""
+        """After a rollback, the first step whose replies are judged."""
         for broken in remove_broken(directory.checkpoints):
             say(f"Removed an incomplete checkpoint: {broken}", style="yellow")
         self._checkpoints = CheckpointKeeper(
@@ -137,7 +137,7 @@ class _Steps:
 
     @property
     def kept(self) -> int:
-        """The step whose weights training ends with, once all steps are done."""
+        """The step whose weights are the result, once all steps are done."""
         return self._best.step if self._run.config.checkpoints.best and self._best.is_lost else self.done
 
     def _resume(self, newest: Path) -> None:

@@ -12,7 +12,7 @@ from gymposium_train.serving.errors import ServiceError, WrongField
 LONGEST = 200
 """Maximum length of names given by clients, in characters."""
 TRAIN = "train"
-"""The split to learn from."""
+"""The data split that the run learns from."""
 LARGEST_REWARD = 1e9
 """The largest absolute reward. Sums of its squares stay finite in single precision."""
 _ROUNDING = 1e-9

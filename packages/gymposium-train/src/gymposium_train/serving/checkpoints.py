@@ -1,4 +1,4 @@
-"""The checkpoints of a served run, and those promoted to usable models."""
+"""A served run's checkpoints, including those promoted to usable models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ServedCheckpoints:
     _one_at_a_time: Lock = field(default_factory=Lock)
 
     def listed(self) -> list[dict[str, Any]]:
-        """Return the complete and the promoted checkpoints, by step."""
+        """Return the complete and promoted checkpoints, ordered by step."""
         run = RunDirectory(self.directory)
         there = {read_step(path) for path in complete_checkpoints(run.checkpoints)}
         kept = {read_step(path) for path in complete_checkpoints(run.promoted)}

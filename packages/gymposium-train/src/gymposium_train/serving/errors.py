@@ -38,13 +38,13 @@ class WrongKey(ServiceError):
 
 
 class Conflict(ServiceError):
-    """Error for a request that contradicts earlier ones."""
+    """Error for a request that contradicts earlier requests."""
 
     says = (409, "conflict")
 
 
 class Gone(ServiceError):
-    """Error for a session that is over and no longer answers."""
+    """Error for a request to a session that is over."""
 
     says = (410, "session_over")
 

@@ -28,11 +28,11 @@ FILE = "sessions.sqlite"
 
 @dataclass(slots=True)
 class SessionSource:
-    """A `RolloutSource` of the groups of a service's jobs."""
+    """A `RolloutSource` that gets groups from a service's jobs."""
 
     service: Service
     check: Callable[[], object] = lambda: None
-    """Called repeatedly while the source waits. May raise."""
+    """Called repeatedly while the source waits. It may raise."""
     taken: int | None = None
     """The step of the latest rollout."""
 

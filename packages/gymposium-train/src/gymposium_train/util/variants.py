@@ -29,7 +29,7 @@ class Variants:
     """Annotation of a field whose table is read by the class of its `kind`."""
 
     what: str
-    """Noun for what the table chooses, as in `Spec.kind`."""
+    """Noun for the things that the table chooses between, as in `Spec.kind`."""
     base: type[Settings]
     """The base class of all variants."""
     kinds: Callable[[], Kinds]

@@ -130,7 +130,7 @@ class Connection:
         self._probe = probe
         self._wait = wait
         self.at_once = at_once or AT_ONCE
-        """Maximum number of requests in flight, known when the connection is open."""
+        """Maximum number of requests in flight. It is known once the connection is open."""
         self._ask_at_once = at_once is None
         self._warned = False
         self._key = os.environ.get(KEY_VARIABLE)

@@ -51,7 +51,7 @@ class Fleet:
     def __init__(self, connections: Sequence[Connection], wait: Patience, start: Start) -> None:
         """`start` starts a coroutine in the event loop, alongside the requests."""
         self.contents = ServerContents()
-        """What each server must hold."""
+        """The adapters and weights that each server must hold."""
         self.members = [
             Member(connection, self.contents, wait, start=start, check=self._check_version, changed=self._wake_up)
             for connection in connections

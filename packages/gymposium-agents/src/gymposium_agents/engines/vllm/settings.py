@@ -46,7 +46,7 @@ class Patience:
     token: float = 1.0
     """Seconds added to the limit for each token that the reply may have."""
     connect: float = 20.0
-    """Limit for opening a connection."""
+    """Time limit for opening a connection."""
     absence: float = 300.0
     """Time that a server not started by this process may be unreachable before requests fail."""
 
@@ -81,7 +81,7 @@ class VllmSettings:
     """The maximum number of requests in flight per server. The default is the server's own limit (its `--max-num-seqs`)
     if gymposium started it, else 64. Further requests would wait in the server and use up their time limit."""
     request_seconds: float = 600.0
-    """Time limit of a request, in addition to `token_seconds` per token."""
+    """Time limit of a request in seconds. `token_seconds` is added per token."""
     token_seconds: float = 1.0
     """Seconds added to a request's time limit for each token that the reply may have."""
     exchange: str | None = None

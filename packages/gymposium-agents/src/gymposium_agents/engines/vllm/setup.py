@@ -99,7 +99,7 @@ def _run(command: Sequence[str], failed: str) -> None:
 
 
 OURS = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_CONSTRAINT", "PIP_REQUIREMENT", PLUGIN_FILES}
-"""Variables that point to this process's packages, or to their pins."""
+"""Environment variables that point to this process's packages or to version constraints for them."""
 
 TORCHRUN = (
     "TORCHELASTIC_ TORCH_NCCL_ RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE ROLE_RANK "

@@ -18,7 +18,7 @@ MOST = 2**31 - 1
 _ROUNDING = 1e-3
 """Largest log-probability that a server may report. It is above 0 to allow for rounding."""
 _ENDS = ("stop", "length")
-"""Reasons for the end of a completion that was not aborted."""
+"""Finish reasons of a completion that was not aborted."""
 
 
 class MalformedAnswer(Exception):

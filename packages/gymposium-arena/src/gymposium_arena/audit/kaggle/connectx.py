@@ -15,7 +15,7 @@ _STATUS = {"timed out": "TIMEOUT", "crashed": "ERROR", "no legal move": "INVALID
 
 
 class ConnectX(Steps):
-    """The steps of a `connectx` episode; each shows the board."""
+    """The steps of a `connectx` episode. Each step shows the board."""
 
     first_move_step = 1
     running_reward = 0

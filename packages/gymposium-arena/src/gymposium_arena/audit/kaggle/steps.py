@@ -40,7 +40,7 @@ class Steps(ABC):
         seed = seed if type(seed) is int else None
         self.logged = LoggedMatch(self.game, episode.id, episode.agents, seed=seed)
         self.early_failures: dict[str, str] = {}
-        """Failures before an agent's first turn: the cause by agent."""
+        """Failures before an agent's first turn: each cause, by agent."""
 
     @abstractmethod
     def make_game(self) -> OpenSpielGame:
@@ -48,7 +48,7 @@ class Steps(ABC):
 
     @abstractmethod
     def get_action(self, state: State) -> Any:
-        """Return an agent's submission; an integer unless it is invalid."""
+        """Return an agent's submission, which is an integer if valid."""
 
     @abstractmethod
     def check_step(self, number: int) -> None:

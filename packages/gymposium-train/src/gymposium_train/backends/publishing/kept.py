@@ -23,7 +23,7 @@ class AdapterVersions:
         self._newest: deque[Policy] = deque(maxlen=staleness + 1)
         """The versions that rollouts may still play."""
         self._past: set[Policy] = set()
-        """The versions that play as past opponents."""
+        """The past versions that play as opponents."""
 
     @property
     def context(self) -> int:

@@ -1,4 +1,4 @@
-"""Construction of a run's publisher and engines."""
+"""Construction of a run's publisher and its engines."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Lesson:
     messages: tuple[Message, ...]
     """The messages before the reply."""
     reply: str
-    """The reply, without its calls if it has `calls`."""
+    """The reply's text, without its `calls`."""
     where: str = ""
     """File and line of the lesson, for errors. Empty if it comes from a match."""
     legal: tuple[str, ...] | None = None
@@ -61,7 +61,7 @@ class Lessons:
 
 
 def list_texts(lessons: Iterable[Lesson]) -> Iterator[str]:
-    """Yield all texts of the lessons, to train a tokenizer on."""
+    """Yield all texts of the lessons, for training a tokenizer."""
     for lesson in lessons:
         yield from (message["content"] for message in lesson.messages)
         yield lesson.reply

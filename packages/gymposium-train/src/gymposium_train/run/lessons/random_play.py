@@ -29,7 +29,7 @@ UNPAID = 4
 """One in this many unpaid moves is kept in addition to the paid moves."""
 
 LEAST = 16
-"""Number of matches before a lot's size is first estimated."""
+"""Number of matches played before a lot's size is first estimated."""
 MOST = 64
 """Maximum number of moves played per lesson wanted. A lot that reaches it ends with fewer lessons."""
 
