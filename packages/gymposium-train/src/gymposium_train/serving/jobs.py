@@ -100,7 +100,7 @@ class Jobs:
         return job
 
     def left_out(self, number: int) -> dict[str, str]:
-        """Return why groups of a job were not learned from, by key."""
+        """Return the reasons why groups of a job were left out, by key."""
         return {group.key: group.why for group in self.file.groups(job=number) if group.state == "dropped"}
 
     def linger(self, seconds: float = LINGER) -> None:
@@ -137,7 +137,7 @@ class Jobs:
                     finish_job(self.file, job, {})
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """Note that the run has learned from a step and its policy is published."""
+        """Note that the run has learned from a step and published its policy."""
         with self.learner.change():
             self.learner.phase = "waiting"
             if (job := self.file.find_job(step)) is not None:

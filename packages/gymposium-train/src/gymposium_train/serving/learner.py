@@ -1,4 +1,5 @@
-"""The learner as clients of the service meet it: its phase and step, its policies, and the lock of all changes."""
+"""The state of the learner that the service's clients depend on: its phase, step and policies, and the lock for all
+changes."""
 
 from __future__ import annotations
 
@@ -37,16 +38,16 @@ class ServedLearner:
     """The number of steps of the run."""
     phase: Literal["starting", "waiting", "learning", "ended"] = "starting"
     step: int | None = None
-    """The step that the learner waits for or learns from, counted from 0. None before the first."""
+    """The step that the learner waits for or learns from, counted from 0. None before the first step."""
     listeners: set[Callable[[], object]] = field(default_factory=set)
-    """Functions to call after each change, in any thread."""
+    """Functions that are called after each change, in any thread."""
     _policy_steps: dict[Policy, int] = field(default_factory=dict)
     """The step of each policy seen."""
     _changed: threading.Condition = field(default_factory=lambda: threading.Condition(threading.RLock()))
 
     @contextmanager
     def change(self) -> Iterator[None]:
-        """Hold the lock during the block. Then wake waiting threads and call the listeners. May be nested."""
+        """Hold the lock during the block. Then wake waiting threads and call the listeners. Blocks may be nested."""
         try:
             with self._changed:
                 try:

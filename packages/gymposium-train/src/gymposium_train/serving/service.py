@@ -37,7 +37,7 @@ class Service:
         }
 
     def close(self) -> None:
-        """End the engines' threads and the file."""
+        """End the engines' threads and close the file."""
         with self.learner.change():
             self.learner.phase = "ended"
         self.sessions.close()
@@ -54,8 +54,8 @@ def make_service(
     needs_groups: bool = False,
     steps: int | None = None,
 ) -> Service:
-    """Make the service of a run from its sessions file, new or of an earlier process. `steps` is the run's number of
-    steps. Raises `GymposiumError` for a malformed file."""
+    """Make the service of a run from its sessions file, which may be new or written by an earlier process. `steps` is
+    the run's number of steps. Raises `GymposiumError` for a malformed file."""
     file.check_rows()
     learned = max((job.step for job in file.jobs("done") if job.step is not None), default=-1)
     learner = ServedLearner(policies, learned, steps)

@@ -31,7 +31,7 @@ from gymposium_train.serving.settings import SessionSettings
 from gymposium_train.serving.trajectories import as_row, list_turns
 
 ACTIVE = 2.0
-"""Seconds after a request while a session is expected to send another."""
+"""Seconds after a request during which a session is expected to send another."""
 MOST_CLIENTS = 100
 """Maximum number of clients in the status."""
 
@@ -140,7 +140,7 @@ class Sessions:
         return Begun(row, secret, key_to_end, task)
 
     def _member(self, group: GroupRow | None, key: str, asked: Begin) -> int:
-        """Return the number of a new session in its group."""
+        """Return the number that a new session gets in its group."""
         if group is None:
             size, taken = self.group_size, dict[int, SessionRow]()
         else:
@@ -304,7 +304,7 @@ class Sessions:
         return sum(opened.session.asked_at > since for opened in [*self._open.values()])
 
     def requests_per_batch(self) -> float | None:
-        """Return the mean number of requests per batch of the engines, or None before the first."""
+        """Return the engines' mean number of requests per batch, or None before the first batch."""
         batches = sum(one.batches for one in self._batches.values())
         return sum(one.requests for one in self._batches.values()) / batches if batches else None
 
