@@ -1,7 +1,9 @@
 """`await evaluate(task_id=…, seed=…, model=…)`: one match of a language model, with affinetes' result fields.
 
 The tasks, the opponents' simulations, two retries per decision, the score and the fields are those of affinetes.
-Differences: search sees only what its seat may see. Every opponent has a separate random stream, in any number of seats. The last observation is the model's own. An infrastructure failure has no score. Keys come only from the environment."""
+Differences: search sees only what its seat may see. Every opponent has a separate random stream, in any number of
+seats. The last observation is the model's own. An infrastructure failure has no score. Keys come only from the
+environment."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from gymposium.rewards.protocol import CheckedReward
 def make_reward(text: str) -> CheckedReward:
     """Make a reward from its name: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)`, or a plugin's reward.
 
-    Raises `UnknownName` with the nearest names, and `MissingExtra` for a reward in another gymposium distribution. Raises `BadOption` if the text in the parentheses is invalid, and `WrongType` if `text` is not a string."""
+    Raises `UnknownName` with the nearest names, and `MissingExtra` for a reward in another gymposium distribution.
+    Raises `BadOption` if the text in the parentheses is invalid, and `WrongType` if `text` is not a string."""
     if not isinstance(text, str):
         raise WrongType("A reward", "written as text such as 'returns' or 'clipped(1)'", text)
     text = text.strip()
