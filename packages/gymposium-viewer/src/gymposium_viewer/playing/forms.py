@@ -40,7 +40,7 @@ class Form:
         return next(iter(self.get_all(name)), None)
 
     def get_text(self, name: str) -> str:
-        """Return the first value of a field, stripped of white space; empty if the form lacks the field."""
+        """Return the first value of a field, stripped of whitespace; empty if the form lacks the field."""
         return (self.get(name) or "").strip()
 
     def get_all(self, name: str) -> list[str]:

@@ -96,7 +96,8 @@ def list_opponents() -> list[OpponentSpec]:
 
 
 def suggest_opponents(spec: GameSpec | None) -> dict[str, str]:
-    """Return the names and descriptions of suggested opponents for a game. Without a spec, they suit any game."""
+    """Return the names and descriptions of suggested opponents for a game. Without a spec, return opponents for any
+    game."""
     kinds = [one for one in list_opponents() if not one.games or (spec is not None and spec.name in one.games)]
     if spec is not None and (spec.unsearchable or spec.free_text):
         kinds = [one for one in kinds if one.name != "mcts"]

@@ -74,7 +74,7 @@ class MoveMark:
     end: int
     form: Literal["tags", "json"]
     text: str
-    """The move, with its white space."""
+    """The move, with its whitespace."""
     is_complete: bool = True
     is_exact: bool = False
     """Whether the mark has exactly the form that a prompt requests."""

@@ -76,6 +76,6 @@ def check_patterns(option: str, patterns: Sequence[str]) -> None:
 
 
 def _can_start_with(name: str, start: str) -> bool:
-    """Return whether a name with placeholders can begin with this text."""
+    """Return whether a metric name that contains placeholders can begin with this text."""
     literal = _ANY.split(name)[0]
     return literal.startswith(start) or (literal != name and start.startswith(literal))

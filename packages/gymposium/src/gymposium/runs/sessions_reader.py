@@ -61,9 +61,9 @@ class SessionsReader(SessionsFile):
     def list_newest(
         self, *, state: str = "", group: str = "", client: str = "", most: int = 1000
     ) -> tuple[list[SessionSummary], int]:
-        """Return at most `most` sessions in this state, group and client, newest first, and the total number.
+        """Return at most `most` sessions with this state, group and client, newest first, and their total number.
 
-        Empty texts match any."""
+        An empty text matches every value."""
         wanted = {"state": state, '"group"': group, "client": client}
         wanted = {name: visible(value) for name, value in wanted.items() if value}
         where = " AND ".join(f"visible({name}) = ?" for name in wanted) or "TRUE"

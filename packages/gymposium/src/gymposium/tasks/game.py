@@ -140,7 +140,7 @@ class ToolMatch(OneSeatMatch):
         self.events: list[Event] = []
         self._used, self._invalid = 0, 0
         self._steps: list[tuple[str, tuple[ToolText, ...], Mapping[str, Any]]] = []
-        """Each move with its results and the task's state after it."""
+        """Each move, with its results and the task's state afterwards."""
         self._world: World | None = None
         self._closing: weakref.finalize[[World], ToolMatch] | None = None
         if events:
@@ -280,7 +280,7 @@ class ToolMatch(OneSeatMatch):
         return None if reason is None else f"Wrong arguments for {call.name}: {reason}."
 
     async def _resume_world(self) -> World:
-        """Return the world at a loaded match's position, after repeating every recorded call."""
+        """Open a world and repeat every recorded call, to reach a loaded match's position."""
         if not self._game.pure:
             raise NotResumable(
                 f"{self._game.name}: cannot continue a recorded match, because its tools may now return different "

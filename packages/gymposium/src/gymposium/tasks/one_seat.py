@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def get_first_event(record: Sequence[Event]) -> Event:
-    """Return the first event of a record, which holds the match's task. Raises `BadRecord` if there is none."""
+    """Return a record's first event, which holds the task. Raises `BadRecord` if there is no event."""
     if not record:
         raise BadRecord("The match broke off before its first event.")
     return record[0]
@@ -44,7 +44,7 @@ class OneSeatMatch(ABC):
 
     @abstractmethod
     def finish_moves(self, done: Future[tuple[Event, Event]]) -> None:
-        """Add the outcome of a move."""
+        """Apply the outcome of the seat's move."""
 
     @property
     def game(self) -> Game:

@@ -19,7 +19,7 @@ class Result:
     error: bool = False
     """True if the tool rejected the call. The text says why, and the task continues."""
     value: Any = None
-    """JSON for records and web pages, not shown to the caller."""
+    """JSON value for records and web pages. The caller does not see it."""
 
 
 class World(Protocol):
@@ -57,7 +57,7 @@ class Tasks(Protocol):
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools, always the same.
+        """The tools, which must not change.
 
         They are requested on first use. Replays of worlds with `tools="recorded"` do not need them."""
         ...
@@ -77,7 +77,7 @@ class Tasks(Protocol):
         ...
 
     def task(self, seed: int) -> Mapping[str, Any]:
-        """Return the task for a seed as JSON, with the hidden answer. Equal seeds give equal tasks."""
+        """Return the task for a seed as JSON, with the hidden answer. The same seed must give the same task."""
         ...
 
     async def open(self, task: Mapping[str, Any]) -> World:

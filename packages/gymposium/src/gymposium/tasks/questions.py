@@ -69,7 +69,8 @@ class Question:
     def parse(cls, value: Any) -> Question:
         """Parse a JSON object with the keys `question` and `answer`, and optionally `check` and `choices`.
 
-        The default check is `numeric` for a number and `choice` if there are choices. Raises `ValueError`."""
+        The default check is `numeric` for a number and `choice` if there are choices. Raises `ValueError` for an
+        invalid question."""
         match value:
             case {"question": str(question), "answer": str() | int() | float() as answer} if type(answer) is not bool:
                 pass
@@ -85,7 +86,7 @@ class Question:
 
     @classmethod
     def load(cls, text: str) -> Question:
-        """Load a question written by `dump`. Raises `ValueError`."""
+        """Load a question written by `dump`. Raises `ValueError` for other text."""
         return cls.parse(strict_json(text))
 
     def dump(self) -> str:
@@ -114,13 +115,13 @@ class Question:
 
     @property
     def text(self) -> str:
-        """Return the question with its choices, as shown to players: lines of text."""
+        """Return the question with its choices, as lines of text shown to players."""
         lettered = [f"{chr(ord('A') + place)}. {choice}" for place, choice in enumerate(self.choices)]
         return "\n".join([self.question.rstrip("\n"), *lettered]) + "\n"
 
 
 class QuestionFile:
-    """The questions of a JSONL file, in file order.
+    """The questions in a JSONL file, in file order.
 
     The file is read when the first question is drawn, so replays of records do not need it."""
 
@@ -152,11 +153,11 @@ class QuestionFile:
         return questions
 
     def draw(self, seed: int) -> Question:
-        """Return the question that a seed draws. All questions are equally likely."""
+        """Return the question drawn with a seed. All questions are equally likely."""
         return self.questions[int(stream(seed, "question").random() * len(self.questions))]
 
     def rows(self) -> Sequence[Any]:
-        """Return the file's rows: lines of JSON, or objects. May raise `OSError` and `UnicodeDecodeError`."""
+        """Return the file's rows, as lines of JSON or as objects. May raise `OSError` and `UnicodeDecodeError`."""
         return read_plain_text(self.path).split("\n")
 
 

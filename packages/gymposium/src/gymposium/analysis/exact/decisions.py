@@ -29,7 +29,7 @@ class CostlyDecision:
     better: str
     """The move with the highest mean return against the best response."""
     share: float
-    """The most helpful share of the other replies' probability to move to `better`: one of `SHARES`."""
+    """Share of the other replies' probability that should move to `better`, the most helpful one of `SHARES`."""
     cost: float
     """Return per match that a refitted best response loses after the change, with the player in this seat.
 

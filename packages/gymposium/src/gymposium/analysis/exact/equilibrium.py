@@ -71,9 +71,9 @@ def make_sequential(game: OpenSpielGame) -> pyspiel.Game:
 
 
 def information_states(game: OpenSpielGame, engine: pyspiel.Game) -> Iterator[tuple[str, State]]:
-    """Yield each information state's OpenSpiel string and our view of it, in an engine from `make_sequential`.
+    """Yield OpenSpiel's string and gymposium's view for each information state of an engine from `make_sequential`.
 
-    Some occur more than once."""
+    Some states occur more than once."""
     histories = 0
     ahead: list[tuple[pyspiel.State, pyspiel.State, int]] = [(engine.new_initial_state(), game.start(), -1)]
     while ahead:

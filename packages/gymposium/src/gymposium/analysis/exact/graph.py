@@ -43,7 +43,7 @@ class Position:
     returns: tuple[float, ...]
     """Each seat's return so far."""
     joint: bool = False
-    """Whether the other seat moves simultaneously with this one, and its moves follow in `children`."""
+    """Whether this is the first of two simultaneous moves. Then the other seat moves in `children`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +204,7 @@ class _GraphBuilder:
     def _advance(
         self, here: _PendingPosition, chosen: tuple[tuple[int, int, str], ...], seats: Sequence[int]
     ) -> _PendingPosition:
-        """Return the position after these moves. With simultaneous moves, the last seats' moves may be missing."""
+        """Return the position after these moves. It is pending until all seats in `seats` have chosen."""
         if len(chosen) < len(seats):
             return _PendingPosition(here.state, here.events, chosen)
         events = (*here.events, *(Event(seat, move) for seat, _, move in chosen))

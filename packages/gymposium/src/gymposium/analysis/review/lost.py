@@ -25,7 +25,7 @@ class LossSummary:
     high: float | None
     """`low` and `high` are the bounds of the 95 % interval for `per_move`; None with fewer than two deals."""
     failures: int
-    """Number of decisions that ended without a legal reply."""
+    """Number of decisions in which the player gave no legal reply."""
     per_failure: float | None
     """Mean loss per decision without a legal reply; None if there are none."""
     unjudged: int

@@ -1,4 +1,4 @@
-"""The worker process of a local executor. It plays parts and reports its progress.
+"""The worker process of a local executor. It plays parts and reports progress.
 
 A worker sends its supervisor (`gymposium.runs.executors.crew`) a message before and after each call to a player. If a
 player hangs or crashes the process, the supervisor knows which player it was and starts another process.
