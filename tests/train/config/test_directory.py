@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.errors import BadOption, GymposiumError
+from gymposium.errors import BadOption, BadRecord, GymposiumError
+from gymposium.util.durable import MARK
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory, is_complete, read_state, stage_directory
+from gymposium_train.run.start import resume_run
 
 CONFIG = TrainConfig(games=("tic_tac_toe",), steps=7)
 
@@ -138,6 +140,29 @@ def test_state_is_read_strictly(tmp_path: Path, text: str) -> None:
     (tmp_path / "state.json").write_text(text)
     with pytest.raises(GymposiumError, match=r"(Cannot read .*state\.json|state\.json does not contain)"):
         read_state(tmp_path / "state.json")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nope",
+        "[]",
+        '{"evaluations": []}',
+        '{"evaluations": {"cold start": 3}}',
+        '{"evaluations": {"cold start": {"hex": {"random": {"return": [1, 0, 0]}}}}}',
+        '{"gains": {"cold start": {"hex": {"random": [0, 0, 0]}}}}',
+        '{"cold_start_cpu_seconds": "x"}',
+        "{}",
+        '{"train_cpu_seconds": 1, "steps": []}',
+    ],
+)
+def test_a_run_with_damaged_results_is_not_resumed(tmp_path: Path, text: str) -> None:
+    run = RunDirectory.create(tmp_path / "run", CONFIG)
+    run.adapter.mkdir()
+    (run.adapter / MARK).touch()
+    run.results_file.write_text(text)
+    with pytest.raises(BadRecord, match=r"results\.json"):
+        resume_run(run.path)
 
 
 def test_of_a_step_that_was_done_again_the_last_line_counts(tmp_path: Path) -> None:

@@ -15,13 +15,15 @@ from gymposium.errors import BadOption, BadRecord, GymposiumError, describe, rea
 from gymposium.records import Problem, read_records
 from gymposium.runs.folder import check_run_path, create_run_folder
 from gymposium.runs.links import check_contained
+from gymposium.runs.results import build_rows, judge_run, sum_stage_seconds
+from gymposium.runs.run import Run
 from gymposium.util.durable import MARK, remove_directory, replace_file, replace_text, sweep, write_directory
 from gymposium.util.lines import LineWriter
 from gymposium.util.plain_file import find_form, read_lines, read_plain_text
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import is_number, strict_json
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import read_config
-from gymposium_train.config.writing import config_to_json
+from gymposium_train.config.writing import config_to_data, config_to_json
 from gymposium_train.util.progress import say
 
 _VERSIONS = (
@@ -120,11 +122,30 @@ class RunDirectory:
         return ids
 
     def results(self) -> dict[str, Any]:
-        """Return the results so far: evaluations, optima and CPU seconds. Empty in a new run."""
-        results: dict[str, Any] = {}
-        if self.results_file.is_file():
-            results = strict_json(read_plain_text(self.results_file))
+        """Return the results so far: evaluations, optima and CPU seconds. Empty in a new run.
+
+        Raises `BadRecord` for an invalid file."""
+        if not self.results_file.exists():
+            return {}
+        results = Run(self.path.name, self.path).results()
+        if isinstance(results, Problem):
+            raise BadRecord(f"{results}. Start a new run.")
         return results
+
+    def check_results(self, config: TrainConfig) -> None:
+        """Raise `BadRecord` if the results so far have values that a resumed run cannot use."""
+        results = self.results()
+        try:
+            build_rows(config_to_data(config), results)
+            judge_run(results)
+            sum_stage_seconds(results)
+            needed = ("train_cpu_seconds", "steps") if is_complete(self.adapter) or is_complete(self.model) else ()
+            if wrong := [name for name in needed if not is_number(results[name])]:
+                raise TypeError(f"{wrong[0]} is not a number")
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise BadRecord(
+                f"{self.results_file} does not match this run ({describe(error)}). Start a new run."
+            ) from error
 
     def add_results(self, **more: Any) -> None:
         """Add results, replacing those of the same name."""

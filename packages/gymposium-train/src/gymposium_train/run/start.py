@@ -64,6 +64,7 @@ def resume_run(path: Path, callbacks: Sequence[Callback] = (), shown: Sequence[s
     check_permitted(config)
     check_processes(config, processes())
     check_servable(config)
+    directory.check_results(config)
     directory.write_versions()  # the run may have been killed right after its start
     _execute(directory, config, callbacks, shown, resumed=True)
     return directory
