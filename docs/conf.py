@@ -61,25 +61,25 @@ default_role = "code"  # docstrings write code in single backticks
 
 
 def code_after_colon(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """In docstrings an indented block after a colon is code."""
+    """Turn indented blocks after a colon in docstrings into code blocks."""
     text = "\n".join(lines)
     lines[:] = re.sub(r"(?m)(?<=[^:]):\n\n(?=    \S)", "::\n\n", text).split("\n")
 
 
 def fill_in_settings(app: Any, page: str, source: list[str]) -> None:
-    """Replace the marker on a page by the tables of settings, generated from their schema."""
+    """Replace the marker on a page with tables of settings, generated from their schema."""
     if training_settings.HERE in source[0]:
         source[0] = source[0].replace(training_settings.HERE, training_settings.tables())
 
 
 FILE = re.compile(r"(?m)^\[(\S+\.md)\]\((?:\.\./)+\1\)$")
-"""A line with nothing but a link to a file outside docs, named by its path in the repository."""
+"""A line that consists only of a link to a file outside docs, with its path in the repository as text."""
 LINK = re.compile(r"(!?)\[([^\]]+)\]\(([^)\s]+)\)")
 
 
 def fill_in_files(app: Any, page: str, source: list[str]) -> None:
-    """Some texts, such as published results, stand beside what they are about. The pages that have them link to them,
-    for readers of the Markdown; on the site the text of the file takes the place of the link."""
+    """Replace links to files outside docs, such as published results, with the text of the file. Readers of the
+    Markdown follow the link instead."""
 
     def format_text(wanted: re.Match[str]) -> str:
         file = ROOT / wanted[1]
@@ -100,19 +100,19 @@ def fill_in_files(app: Any, page: str, source: list[str]) -> None:
 
 
 def link_modules(app: Any, page: str, source: list[str]) -> None:
-    """On the site, the index of modules links to their documentation, and not to their sources."""
+    """On the site, link the index of modules to their documentation instead of their sources."""
     if page == "reference/modules":
         source[0] = module_index.SOURCE.sub(r"{py:mod}\1", source[0])
 
 
 ENTRY = re.compile(r"(?m)^(?:- |\| )\[.+?\]\((?!\w+:)(\S+?)\.md\)")
-"""An item of a list, or a row of a table, that begins with a link to a page."""
+"""A list item or table row that begins with a link to a page."""
 ONLY_BUILT = {"- [Commands](reference/commands.md)\n": "- [The games](games/index.md)\n"}
-"""Entries of the home page that lead to pages which only the site has, by the entry below them."""
+"""Home page entries for pages that only the site has, by the entry that follows them."""
 
 
 def list_pages(app: Any, page: str, source: list[str]) -> None:
-    """Index pages are lists of links, which read well as Markdown, too; they are the tables of contents."""
+    """Turn the lists of links on index pages into tables of contents."""
     if page.rpartition("/")[2] != "index":
         return
     if page == "index":
@@ -127,7 +127,7 @@ def list_pages(app: Any, page: str, source: list[str]) -> None:
 
 
 def write_game_pages(app: Any) -> None:
-    """The pages of the games are made of the games."""
+    """Write the pages of the games."""
     game_pages.write_pages(Path(app.srcdir) / "games")
 
 

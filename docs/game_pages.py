@@ -1,4 +1,4 @@
-"""Pages of the games, made from each game and its measurements when the site is built."""
+"""Pages of the games, generated from each game and its measurements when the site is built."""
 
 from __future__ import annotations
 

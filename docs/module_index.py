@@ -1,4 +1,4 @@
-"""Index of the documented modules with links to their sources, for readers of the clone.
+"""An index of the documented modules that links to their sources, for readers of the clone.
 
 `python docs/module_index.py` writes `docs/reference/modules.md`; a test checks that the page is current.
 """
@@ -16,7 +16,7 @@ DOCS = ROOT / "docs"
 PAGE = DOCS / "reference" / "modules.md"
 DIRECTIVE = re.compile(r"(?m)^\.\. auto(?:module|class|function|data|exception):: ([\w.]+)")
 SOURCE = re.compile(r"\[(`[\w.]+`)\]\((?:\.\./)+(?:packages|plugins)/\S+\.py\)")
-"""A link of the page to a source file. The site links to the module's documentation instead."""
+"""A link from the page to a source file. The site links to the module's documentation instead."""
 
 
 def write_page() -> None:
@@ -25,7 +25,7 @@ def write_page() -> None:
 
 
 def page() -> str:
-    """Return the Markdown: for each distribution a table of its documented modules."""
+    """Return the page's Markdown: for each distribution, a table of its documented modules."""
     return "\n".join(_lines())
 
 

@@ -1,4 +1,4 @@
-"""The colours and fonts of the pages of gymposium, as variables of the theme of these docs."""
+"""The colors and fonts of gymposium's pages, as variables for this documentation's theme."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ OF_THEME = {
     "font-stack--headings": "sans",
     "font-stack--monospace": "mono",
 }
-"""Variables of furo, and what they are called in `base.css`."""
+"""Variables of the theme furo, and their names in `base.css`."""
 
 
 def css_variables() -> tuple[dict[str, str], dict[str, str]]:
-    """Return the variables of the theme for light and for dark screens. Raises `KeyError` where `base.css` has none of
-    that name."""
+    """Return the theme's variables for light and for dark screens. Raises `KeyError` if `base.css` lacks one."""
     light, dark = (
         dict(re.findall(r"--([\w-]+): (.+?);", block))
         for block in re.findall(r":root \{(.*?)\}", CSS.read_text(encoding="utf-8"), re.DOTALL)

@@ -1,4 +1,4 @@
-"""The reference of the training settings, generated from their JSON schema when the site is built."""
+"""The reference for training settings, generated from their JSON schema when the site is built."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ HERE = "<!-- settings -->"
 
 
 def tables() -> str:
-    """Return all settings as Markdown: a heading and a table of settings for each table of a config."""
+    """Return all settings as Markdown, with a heading and a table for each config table."""
     return "\n".join(_table("", load_schema()))
 
 
 def _table(name: str, node: Node) -> Iterator[str]:
-    """Yield the Markdown of a table and of the tables in it; a union has a section for each kind."""
+    """Yield the Markdown of a config table and its nested tables. A union has a section for each kind."""
     settings, below = {}, {}
     for key, found in list_properties(node, {"kind": None}).items():
         entry = (
@@ -81,7 +81,7 @@ def _text(node: Node) -> str:
 
 
 def _default(name: str, node: Node) -> str:
-    """Return the default of a setting, and that of a pretrained model if it is another."""
+    """Return a setting's default, and the default for a pretrained model if it differs."""
     default: Any = node.get("default")
     if default is None:
         return "not set" if "default" in node else "required"

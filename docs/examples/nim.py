@@ -14,7 +14,7 @@ from gymposium.games.rules import Event, Style, make_game_factory
 
 
 class Table(NamedTuple):
-    """Immutable position: moves make new ones."""
+    """An immutable position. Moves create new positions."""
 
     left: int
     turn: int

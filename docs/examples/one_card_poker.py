@@ -1,4 +1,4 @@
-"""One-card poker: chance deals cards, and each seat sees only its own.
+"""One-card poker: chance deals cards, and each seat sees only its own card.
 
 gymposium --plugin one_card_poker.py play one_card_poker
 """
@@ -14,7 +14,7 @@ from gymposium.games.rules import CHANCE, Event, Style, make_game_factory
 
 
 class Deal(NamedTuple):
-    """Position: the card of each seat in the order of dealing, and the moves since."""
+    """A position: each seat's card, in the order of dealing, and the moves so far."""
 
     cards: tuple[int, ...] = ()
     said: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ def answer(city: Annotated[str, Field(description="The name of a city.", max_len
 
 
 class Journey:
-    """One task under way: a parcel, and where it went."""
+    """One task in progress: a parcel and its route."""
 
     def __init__(self, task: Mapping[str, Any]) -> None:
         self.numbers: list[int] = task["numbers"]
@@ -70,7 +70,7 @@ class Journey:
         return {"tracked": len(self.tracked) / len(self.numbers)}
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, because no resource is open."""
 
 
 class Journeys:
@@ -125,7 +125,7 @@ def gymposium_games() -> Iterable[GameSpec]:
 
 
 class Tracker:
-    """Expert: tracks each number until the parcel is in a city."""
+    """An expert that tracks each number until the parcel is in a city."""
 
     name = "tracker"
     reader: Reader = READERS["move"]

@@ -13,14 +13,14 @@ from gymposium.games.rules import CHANCE, Style, make_game_factory
 
 
 class Sum(NamedTuple):
-    """Position: the numbers drawn so far, and the answer."""
+    """A position: the numbers drawn so far, and the answer."""
 
     numbers: tuple[int, ...] = ()
     answer: str | None = None
 
 
 class Sums:
-    """Rules of sums with numbers of some digits."""
+    """Rules of sums, with a given number of digits."""
 
     moves = None  # any text
     utility_range = (0.0, 1.0)

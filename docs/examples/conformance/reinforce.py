@@ -1,4 +1,4 @@
-"""A trainer written by hand, small enough to read: REINFORCE with a baseline for each seat, in self-play.
+"""A small hand-written trainer: REINFORCE with a baseline for each seat, in self-play.
 
 The model is a table: a row of logits for each beginning of a token stream (by a hash), so it can represent every
 policy. A seat's conversation in a match is one row of tokens, which grows from turn to turn; a model that does not
@@ -27,9 +27,9 @@ TABLE = 4093
 TEMPERATURE = 0.8
 LEARNING_RATE = 0.05
 EPSILON = 1e-3
-"""Least size of gradients that Adam scales up, so that logits of moves that were never sampled stay small."""
+"""Adam's epsilon. Smaller gradients are not scaled up, so logits of moves that were never sampled stay small."""
 MOST_TOKENS = 4
-"""Most tokens of a reply."""
+"""Maximum number of tokens in a reply."""
 
 
 class Vocabulary:
@@ -61,7 +61,7 @@ class Vocabulary:
         return "".join(self.pieces[token] for token in tokens)
 
     def habits(self) -> Tensor:
-        """Logits by the token before, so that an untrained model mostly writes moves."""
+        """Return initial logits by the previous token, with which an untrained model mostly writes moves."""
         habits = torch.full((len(self.pieces), len(self.pieces)), -9.0, dtype=torch.float64)
         for move in self.moves:
             first, second = (self.ids[half] for half in self.halves(move))
@@ -71,7 +71,7 @@ class Vocabulary:
 
 
 class TablePolicy(nn.Module):
-    """Logits of the next token behind each token of padded rows: [B, T] to [B, T, V]."""
+    """Logits of the token that follows each token of padded rows: [B, T] to [B, T, V]."""
 
     def __init__(self, habits: Tensor, generator: torch.Generator) -> None:
         super().__init__()
@@ -109,15 +109,15 @@ class Turn:
     seat: int
     prompt: list[int]
     reply: list[int]
-    """The tokens as they were sampled."""
+    """The sampled tokens."""
     log_probs: list[float]
     move: str | None
-    """None if the reply is no legal move."""
+    """The move; None if the reply is not a legal move."""
 
 
 @dataclass(slots=True)
 class Episode:
-    """One match, with the turns of the model."""
+    """One match, with the model's turns."""
 
     match: Match
     rng: random.Random
@@ -125,7 +125,7 @@ class Episode:
     version: int
     turns: list[Turn] = field(default_factory=list)
     forfeit: int | None = None
-    """The seat whose reply was no legal move."""
+    """The seat that forfeited by a reply that is not a legal move, if any."""
 
     @property
     def returns(self) -> Sequence[float]:
@@ -148,12 +148,12 @@ class Loop:
     # play
 
     def read(self, match: Match, seat: int, before: Sequence[int]) -> list[int]:
-        """Return what a seat reads: the conversation so far, if it remembers, and the observation."""
+        """Return a seat's prompt: the conversation so far, if the model remembers, and the observation."""
         question = self.vocabulary.question(match.observe(seat, "compact").text)
         return [*before, *question] if self.remembers else [*question]
 
     def play(self, matches: int, seed: int) -> list[Episode]:
-        """Play matches, all at once."""
+        """Play all matches concurrently."""
         generator = torch.Generator().manual_seed(seed)
         episodes = [self._new(number, derive_seed(seed, number)) for number in range(matches)]
         while live := [one for one in episodes if one.forfeit is None and one.match.to_move()]:
@@ -176,7 +176,7 @@ class Loop:
         return Episode(self.game.new(seed), random.Random(seed), seats, self.version)
 
     def _move(self, episode: Episode, seat: int) -> str:
-        """Return the move of the seat's last reply, or a random one for a seat that the model does not play."""
+        """Return the move in the seat's last reply, or a random move for a seat that the model does not play."""
         if seat in episode.seats:
             return next(turn.move or "" for turn in reversed(episode.turns) if turn.seat == seat)
         return episode.rng.choice(episode.match.legal_moves(seat) or [""])
@@ -220,7 +220,7 @@ class Loop:
     # learn
 
     def step(self, rows: Sequence[Row], kl_weight: float = 0.0) -> None:
-        """One step of the optimizer."""
+        """Take one optimizer step."""
         self.optimizer.zero_grad()
         self.loss(rows, kl_weight).backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
@@ -232,7 +232,7 @@ class Loop:
         self.sampler.load_state_dict(self.policy.state_dict())
 
     def loss(self, rows: Sequence[Row], kl_weight: float) -> Tensor:
-        """Return the loss of the policy gradient, and the KL term (the estimator k3 of Schulman, 2020)."""
+        """Return the policy-gradient loss, and the KL term (Schulman's k3 estimator, 2020)."""
         tokens, mask = padded([row.tokens for row in rows]), padded([row.mask for row in rows])
         log_probs = self.log_probs(self.policy, tokens)
         losses = -self.advantages(rows)[:, None] * log_probs
@@ -248,7 +248,7 @@ class Loop:
         return torch.cat([torch.zeros_like(picked[:, :1]), picked], dim=1)
 
     def advantages(self, rows: Sequence[Row]) -> Tensor:
-        """Return the rewards less the mean reward of the same seat."""
+        """Return the rewards minus the mean reward of the same seat."""
         rewards = torch.tensor([row.reward for row in rows], dtype=torch.float64)
         seats = torch.tensor([row.seat for row in rows])
         for seat in (0, 1):
@@ -258,12 +258,12 @@ class Loop:
 
 
 def said(episode: Episode, seat: int) -> list[int]:
-    """Return what a seat has read and replied so far."""
+    """Return a seat's prompts and replies so far."""
     last = next((turn for turn in reversed(episode.turns) if turn.seat == seat), None)
     return [] if last is None else last.prompt + last.reply
 
 
 def padded(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Rows of different lengths as a tensor, padded on the right."""
+    """Return rows of different lengths as a tensor, padded on the right."""
     longest = max(map(len, rows))
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])

@@ -1,4 +1,4 @@
-"""The adapter of the trainer in `reinforce.py`, at both levels."""
+"""The adapter for the trainer in `reinforce.py`, for both levels of the kit."""
 
 from __future__ import annotations
 

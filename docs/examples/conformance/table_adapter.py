@@ -1,4 +1,4 @@
-"""The adapter of a trainer without tokens: a table of mean returns, which tries other moves now and then."""
+"""The adapter for a trainer without tokens: a table of mean returns that occasionally explores other moves."""
 
 import random
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""An agent that answers questions about a mailbox with the model of a `gymposium serve`, and has it trained.
+"""An agent that answers questions about a mailbox with the model of `gymposium serve`, and trains this model.
 
 python answer_mail.py [STEPS] [ADDRESS]
 """
@@ -20,7 +20,7 @@ REWARD = gymposium.make_reward("weighted(accuracy=1,report.read=0.3)")
 
 
 def agent(session: Session[Server]) -> dict[str, float | bool]:
-    """Answer one question, in a conversation that grows: the rules are in its first message only."""
+    """Answer one question, in a growing conversation with the rules only in the first message."""
     model, game = MODEL.with_options(base_url=session.base_url), gymposium.load_game(GAME)
     table = gymposium.Table(game, seed=session.seed, on_illegal="penalty(0.5,3)", prompt="compact")
     prompt, messages = get_prompt(game, "compact", READERS["move"]), list[ChatCompletionMessageParam]()

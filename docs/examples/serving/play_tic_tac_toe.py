@@ -1,4 +1,4 @@
-"""An agent that plays tic-tac-toe with the model of a `gymposium serve`, and has it trained.
+"""An agent that plays tic-tac-toe with the model of `gymposium serve`, and trains this model.
 
 python play_tic_tac_toe.py [STEPS] [ADDRESS]
 """
@@ -14,7 +14,8 @@ MODEL = OpenAI(api_key="none", base_url=URL, max_retries=40)
 
 
 def agent(session: Session[Server]) -> float:
-    """Play one match. All sessions of a group have the same seed, and so the same seat; opponents vary."""
+    """Play one match. All sessions in a group have the same seed and therefore the same seat, but their opponents'
+    moves differ."""
     model, seat = MODEL.with_options(base_url=session.base_url), session.seed % 2
     table = gymposium.Table(
         "tic_tac_toe",

@@ -10,7 +10,7 @@ from torch.distributions import Categorical
 
 
 class Batch(NamedTuple):
-    """What was played, by step and environment; `dones` says whether an observation is the first of a match."""
+    """The played steps, by step and environment. `dones` says whether an observation is the first of a match."""
 
     obs: Tensor
     masks: Tensor
@@ -37,14 +37,15 @@ class Agent(nn.Module):
 
 
 def make_envs(num_envs: int = 8) -> VectorEnv:
-    """With `SameStep`, the observation after the end of a match is the first of the next one, as CleanRL expects."""
+    """Create the environments. With `SameStep`, the observation after a match is the first of the next, as CleanRL
+    expects."""
     return gymnasium.make_vec(
         "gymposium:TextTicTacToe-v0", num_envs, observation="tensor", seat="random", autoreset_mode="SameStep"
     )
 
 
 def play(envs: Any, agent: Agent, num_steps: int = 64, seed: int = 0) -> tuple[Batch, Tensor]:
-    """Play; returns the batch, and the values of the observations after it (0 where a match is over)."""
+    """Play, and return the batch and the values of the observations after it (0 where a match is over)."""
     steps = []
     seen, _ = envs.reset(seed=seed)
     done = torch.zeros(envs.num_envs)
@@ -62,7 +63,7 @@ def play(envs: Any, agent: Agent, num_steps: int = 64, seed: int = 0) -> tuple[B
 
 
 def compute_advantages(batch: Batch, after: Tensor, gamma: float = 1.0, gae_lambda: float = 0.95) -> Tensor:
-    """Generalized advantage estimation."""
+    """Return advantages by generalized advantage estimation."""
     values = torch.cat([batch.values, after[None]])
     goes_on = torch.cat([1 - batch.dones[1:], torch.ones_like(batch.dones[:1])])
     advantages, last = torch.zeros_like(batch.rewards), torch.zeros_like(after)
@@ -73,7 +74,7 @@ def compute_advantages(batch: Batch, after: Tensor, gamma: float = 1.0, gae_lamb
 
 
 def update(agent: Agent, batch: Batch, advantages: Tensor, epochs: int = 4, minibatches: int = 4) -> float:
-    """Learn from the batch with the clipped objective; returns the loss of the last minibatch."""
+    """Learn from the batch with the clipped objective, and return the loss of the last minibatch."""
     optimizer = torch.optim.Adam(agent.parameters(), lr=2.5e-3, eps=1e-5)
     flat = Batch(*(part.flatten(0, 1) for part in batch))
     advantages = advantages.flatten()

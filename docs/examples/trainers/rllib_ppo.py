@@ -11,7 +11,7 @@ from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaski
 from ray.tune.registry import register_env
 
 NAMES = {"observations": "observation", "action_mask": "action_mask"}
-"""What RLlib's module for masks reads, and the environment's names for it."""
+"""The keys that RLlib's masking module reads, and the environment's names for them."""
 
 
 def make_env(keywords: dict[str, Any]) -> gymnasium.Env:

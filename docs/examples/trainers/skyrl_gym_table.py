@@ -10,7 +10,7 @@ import gymposium
 from gymposium.records import RecordWriter
 
 RECORDS = Path("matches.jsonl")
-"""Where the records of matches go."""
+"""The file for match records."""
 
 
 class TableEnv(BaseTextEnv):
@@ -49,7 +49,7 @@ class TableEnv(BaseTextEnv):
         return {"over": self.table.over, "replies": len(readings), "failed_replies": failed}
 
     def close(self) -> None:
-        """Write the record of a match that is over. SkyRL closes environments in several threads."""
+        """Write the record of a finished match. SkyRL closes environments in several threads."""
         if self.table.played is not None:
             with RecordWriter(RECORDS, wait=True) as writer:
                 writer.write(self.table.played)
@@ -59,12 +59,12 @@ skyrl_gym.register(id="tic_tac_toe", entry_point=TableEnv, kwargs={"game": "tic_
 
 
 def my_agent(messages: ConversationType) -> str:
-    """In place of a model: the first of the legal moves, which the last line but one of the prompt lists."""
+    """Stand in for a model: return the first legal move, from the prompt's second-to-last line."""
     return str(messages[-1]["content"]).splitlines()[-2].removeprefix("Legal moves: ").split(", ")[0]
 
 
 def play(env_class: str, extras: dict[str, Any]) -> tuple[ConversationType, list[float], dict[str, Any]]:
-    """Play one match as SkyRL's generator does; returns the conversation, the rewards and the metrics."""
+    """Play one match like SkyRL's generator, and return the conversation, the rewards and the metrics."""
     with skyrl_gym.make(env_class, env_config={}, extras=extras) as env:
         messages, _ = env.init([{"role": "system", "content": "You play games."}])
         rewards, done = [], False

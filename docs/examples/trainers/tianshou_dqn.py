@@ -14,8 +14,8 @@ from tianshou.utils.torch_utils import policy_within_training_step
 
 
 class ForTianshou(gymnasium.Wrapper):
-    """Tianshou finds masks in the observation, as `mask` beside `obs`. It stacks infos, so they are left out: the lists
-    of legal moves differ in length."""
+    """A wrapper for Tianshou, which expects the mask in the observation, as `mask` beside `obs`. It omits infos,
+    because Tianshou stacks them and the lists of legal moves differ in length."""
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)

@@ -32,7 +32,8 @@ from gymposium.records import RecordWriter
 
 @dataclass
 class TableEnv(Env):
-    """One seat of a match. Each decision is a separate conversation; its prompt has all that the seat may know."""
+    """One seat of a match. Each decision is a separate conversation whose prompt contains all that the seat may
+    know."""
 
     table: gymposium.Table
     seat: int
@@ -62,7 +63,7 @@ class TableEnv(Env):
 
 @chz.chz
 class TableGroups(RLDatasetBuilder):
-    """Which matches are played, and where their records go."""
+    """Settings of the matches, and the file for their records."""
 
     model_name: str
     renderer_name: str
@@ -78,7 +79,7 @@ class TableGroups(RLDatasetBuilder):
 
 @dataclass
 class TableGroup(EnvGroupBuilder):
-    """Matches from one seed, and so from one seat. Their opponents draw other moves."""
+    """Matches with the same seed and seat. Their opponents draw different moves."""
 
     given: TableGroups
     seed: int
@@ -106,7 +107,7 @@ class TableGroup(EnvGroupBuilder):
     async def compute_group_rewards(
         self, trajectories: list[Trajectory], envs: Sequence[Env]
     ) -> list[tuple[float, Metrics]]:
-        """Write the records. All rewards were paid by the steps."""
+        """Write the records. All rewards have already been given by the steps."""
         with RecordWriter(self.given.records) as writer:
             for env in envs:
                 writer.write(env.table.played)
@@ -115,7 +116,7 @@ class TableGroup(EnvGroupBuilder):
 
 @dataclass
 class TableDataset(RLDataset):
-    """A batch of groups for each step, with seeds that no other step has."""
+    """A batch of groups for each step, with seeds that are unique to the step."""
 
     given: TableGroups
 
@@ -128,7 +129,7 @@ class TableDataset(RLDataset):
 
 
 def config(groups: TableGroups, out: Path, base_url: str | None = None) -> train.Config:
-    """Return the settings of a run of tinker-cookbook."""
+    """Return the settings for a tinker-cookbook run."""
     return train.Config(
         model_name=groups.model_name,
         renderer_name=groups.renderer_name,

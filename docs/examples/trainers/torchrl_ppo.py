@@ -33,7 +33,7 @@ def make_networks(env: EnvBase) -> tuple[ProbabilisticActor, ValueOperator]:
 
 
 def train(actor: ProbabilisticActor, critic: ValueOperator, frames: int = 256) -> tuple[TensorDict, TensorDict]:
-    """Play, and learn once from all decisions; returns them with the losses."""
+    """Play, learn once from all decisions, and return them with the losses."""
     collector = Collector(
         make_env(), actor, frames_per_batch=frames, total_frames=frames, auto_register_policy_transforms=False
     )

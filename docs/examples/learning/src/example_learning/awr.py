@@ -19,7 +19,7 @@ class AwrSettings(ObjectiveSettings):
     kind: Literal["awr"] = "awr"
     """Which policy loss is used."""
     temperature: float = Field(default=1.0, gt=0.0)
-    """Advantages are divided by this."""
+    """The divisor of the advantages."""
     cap: float = Field(default=20.0, ge=1.0)
     """Upper bound of the weights."""
 

@@ -17,7 +17,7 @@ class RankSettings(CreditSettings):
     kind: Literal["rank"] = "rank"
     """Which credit assignment is used."""
     scale: float = Field(default=1.0, gt=0.0)
-    """Advantage of the best trajectory of a group."""
+    """The advantage of the best trajectory in a group."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ class TalliedSettings:
     """Settings of the engine."""
 
     every: int = 1000
-    """Number of replies between two lines of the log."""
+    """Number of replies between two log lines."""
 
     def __post_init__(self) -> None:
         if self.every < 1:
