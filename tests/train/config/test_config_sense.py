@@ -114,6 +114,10 @@ GAE = "credit.kind=gae"
         (('games=["2048"]', "stages.0.opponents.self=1"), "stages: these are single-player games"),
         (("stages.0.demote=0.3",), "there is no stage before the first"),
         (('games=["openspiel:gin_rummy"]',), "mcts-100 does not play openspiel:gin_rummy"),
+        (("stages.0.opponents.cfr-10=1",), "stages: tic_tac_toe has perfect information"),
+        (("stages.0.opponents={hold-20=1}",), "stages: hold-20 plays only pig, not tic_tac_toe"),
+        (('games=["tic_tac_toe","pig"]', 'evaluation.opponents=["exact"]'), "evaluation.opponents: pig: exact"),
+        (("stages.0.opponents={human=1}",), "stages: human: training needs too many matches for a person"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_the_reason(overrides: tuple[str, ...], said: str) -> None:

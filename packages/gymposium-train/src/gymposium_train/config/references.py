@@ -14,7 +14,7 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
-from gymposium.players.search.refusal import check_searchable
+from gymposium.players.protocol import check_plays
 from gymposium.rewards.grammar import make_reward
 from gymposium.runs.loggers.make import check_installed, check_loggers
 from gymposium.tasks.tools.reader import ToolsReader
@@ -61,15 +61,22 @@ def find_unknown(config: TrainConfig) -> Iterator[str]:
     shared = [game for game in games if game.seats > 1]
     for where, name in _list_opponents(config) if shared else ():
         if not _is_model(name):
-            yield from _report_error(where, make_player, name)
-        for game in shared if name.startswith("mcts-") else ():
-            yield from _report_error(where, check_searchable, game, name)
+            yield from _report_error(where, _check_opponent, name, shared)
     if len(games) == len(config.games):
         yield from _report_error("stages", check_stages, config.stages, games)
 
 
 def _load_games(games: list[Game], name: str) -> None:
     games.append(load_game(name))
+
+
+def _check_opponent(name: str, games: Iterable[Game]) -> None:
+    """Raise `GymposiumError` for an unknown player, a person, and a player that does not play one of the games."""
+    player = make_player(name)
+    if name == "human":
+        raise BadOption("human: training needs too many matches for a person. Choose another player.")
+    for game in games:
+        check_plays(player, game)
 
 
 def _check_reply(reply: str, games: Iterable[Game]) -> None:

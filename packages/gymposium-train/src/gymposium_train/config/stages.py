@@ -21,7 +21,7 @@ def check_stages(stages: Sequence[Stage], games: Sequence[Game]) -> None:
     """Raise `BadOption` with the reason if the stages contradict each other or do not suit these games."""
     shared = [game for game in games if game.seats > 1]
     if not shared and (len(stages) > 1 or stages[0] != Stage()):
-        raise BadOption("stages: these are single-player games without opponents. Omit stages.")
+        raise BadOption("stages: these are single-player games without opponents. Omit it.")
     for number, stage in enumerate(stages):
         _check_stage(f"stages[{number}]", stage, first=number == 0, last=number == len(stages) - 1)
     unscored = next((game for game in shared if not is_scorable(game)), None)
