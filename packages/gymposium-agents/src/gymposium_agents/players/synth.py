@@ -67,8 +67,10 @@ class Keep:
     def check(self, game: Game) -> None:
         """Raise `BadOption` if results are selected for a single-player game, which has none."""
         if self.results and game.seats == 1:
+            least, most = game.utility_range
             raise BadOption(
-                f"{game.name} is a single-player game without a winner. Select by return: --keep 'return>=100'"
+                f"{game.name} is a single-player game without a winner. Select by return, from {least:g} to {most:g}: "
+                f"--keep 'return>=X'"
             )
 
     def __call__(self, result: str, reward: float) -> bool:
