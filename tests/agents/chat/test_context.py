@@ -1,4 +1,4 @@
-"""Contexts: the past exchanges that each of them shows."""
+"""Contexts select the past exchanges that a prompt shows."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ PAST = [Exchange(f"{RULES}turn {i}", f"turn {i}", f"<think>why {i}</think><move>
 NOW = Exchange(f"{RULES}turn 5", "turn 5")
 
 
-def said(name: str, past: Sequence[Exchange] = PAST) -> list[str]:
+def rendered_contents(name: str, past: Sequence[Exchange] = PAST) -> list[str]:
     return [message["content"] for message in parse_context(name).messages(past, NOW)]
 
 
-def test_a_full_context_tells_everything_and_the_rules_once() -> None:
-    told = said("full")
+def test_full_context_shows_everything_and_the_rules_once() -> None:
+    told = rendered_contents("full")
     assert told[0] == "rules. turn 0"
     assert told[1] == "<think>why 0</think><move>b0</move>"
     assert told[2::2] == ["turn 1", "turn 2", "turn 3", "turn 4", "turn 5"]
     assert len(told) == 11
 
 
-def test_a_truncated_context_tells_past_replies_without_their_thoughts() -> None:
-    assert said("truncated")[::2] == said("full")[::2]
-    assert said("truncated")[1::2] == [f"<think>[TRUNCATED]</think><move>b{i}</move>" for i in range(5)]
+def test_truncated_context_hides_past_thoughts() -> None:
+    assert rendered_contents("truncated")[::2] == rendered_contents("full")[::2]
+    assert rendered_contents("truncated")[1::2] == [f"<think>[TRUNCATED]</think><move>b{i}</move>" for i in range(5)]
 
 
-def test_the_last_exchanges_begin_with_the_rules() -> None:
-    assert said("last-2") == ["rules. turn 3", PAST[3].reply, "turn 4", PAST[4].reply, "turn 5"]
-    assert said("last-9") == said("full")
+def test_last_n_context_begins_with_the_rules() -> None:
+    assert rendered_contents("last-2") == ["rules. turn 3", PAST[3].reply, "turn 4", PAST[4].reply, "turn 5"]
+    assert rendered_contents("last-9") == rendered_contents("full")
 
 
-def test_a_state_context_tells_the_present_alone() -> None:
-    assert said("state") == ["rules. turn 5"]
+def test_state_context_shows_only_the_present() -> None:
+    assert rendered_contents("state") == ["rules. turn 5"]
 
 
 @pytest.mark.parametrize("name", ["full", "truncated", "last-1", "last-3", "state"])
 @pytest.mark.parametrize("turns", range(5))
-def test_users_and_replies_alternate_and_only_the_first_message_has_the_rules(name: str, turns: int) -> None:
+def test_roles_alternate_and_rules_come_first(name: str, turns: int) -> None:
     messages = parse_context(name).messages(PAST[:turns], NOW)
     assert [message["role"] for message in messages] == (["user", "assistant"] * 6)[: len(messages)]
     assert messages[-1]["content"].endswith("turn 5")
@@ -54,7 +54,7 @@ def test_users_and_replies_alternate_and_only_the_first_message_has_the_rules(na
 @pytest.mark.parametrize(
     ("name", "grows"), [("full", True), ("truncated", False), ("last-1", False), ("last-12", False), ("state", False)]
 )
-def test_a_context_says_whether_its_history_only_grows(name: str, grows: bool) -> None:
+def test_context_reports_whether_history_only_grows(name: str, grows: bool) -> None:
     assert parse_context(name).name == name
     assert parse_context(name).grows is grows
     before: list[Message] = []
@@ -87,7 +87,7 @@ def test_a_context_says_whether_its_history_only_grows(name: str, grows: bool) -
         ("", ""),
     ],
 )
-def test_a_placeholder_stands_for_thoughts(reply: str, left: str) -> None:
+def test_thoughts_become_a_placeholder(reply: str, left: str) -> None:
     assert hide_thoughts(reply) == left
     assert hide_thoughts(left) == left
 
@@ -95,13 +95,13 @@ def test_a_placeholder_stands_for_thoughts(reply: str, left: str) -> None:
 @given(
     st.lists(st.sampled_from(["<think>", "secret", "<move>", "\n"])).map("".join), st.text("b2 \n"), st.text("b2 \n")
 )
-def test_nothing_of_thoughts_is_left_and_all_of_the_rest(thoughts: str, before: str, move: str) -> None:
+def test_hiding_thoughts_keeps_the_rest(thoughts: str, before: str, move: str) -> None:
     assert hide_thoughts(f"{before}<think>{thoughts}</think>{move}") == f"{before}<think>[TRUNCATED]</think>{move}"
     assert hide_thoughts(f"{before}<think>{thoughts}") == f"{before}<think>[TRUNCATED]</think>"
     assert hide_thoughts(move) == move
 
 
-def test_an_unknown_context_is_an_error_with_the_nearest() -> None:
+def test_unknown_context_suggests_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'truncated'"):
         parse_context("truncate")
     for wrong in ("last", "last-0", "last-", "last-x", "last-4 "):
@@ -111,6 +111,6 @@ def test_an_unknown_context_is_an_error_with_the_nearest() -> None:
         parse_context(4)  # type: ignore[arg-type]
 
 
-def test_a_past_exchange_needs_its_reply() -> None:
+def test_past_exchange_requires_a_reply() -> None:
     with pytest.raises(GymposiumError, match="no reply"):
         parse_context("full").messages([Exchange("a", "b")], NOW)

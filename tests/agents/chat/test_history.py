@@ -30,7 +30,7 @@ def thought(text: str) -> str:
 
 
 @pytest.mark.parametrize(("family", "thinking"), FAMILIES)
-def test_a_match_of_20_turns_is_one_row(family_tokenizer: Make, family: str, thinking: bool) -> None:
+def test_twenty_turns_make_one_row(family_tokenizer: Make, family: str, thinking: bool) -> None:
     tokenizer = family_tokenizer(family)
     kept, rewritten = (Chat(tokenizer, thinking=thinking, history=history) for history in ("kept", "template"))
     messages: list[Message] = [user("rules, x to move")]
@@ -64,14 +64,14 @@ def test_thoughts_before_calls_are_kept_too(family_tokenizer: Make, family: str)
     assert "I look" in chat.tokenizer.decode(list(after))
 
 
-def test_a_template_that_grows_is_not_changed(family_tokenizer: Make) -> None:
+def test_growing_templates_are_unchanged(family_tokenizer: Make) -> None:
     for family in ("qwen2.5", "smollm2", "gemma"):
         messages = [user("a"), says("b2"), user("c"), says("d4"), user("e")]
         kept, plain = (Chat(family_tokenizer(family), history=history) for history in ("kept", "template"))
         assert kept.conversation(messages) == plain.conversation(messages)
 
 
-def test_what_is_not_known_is_refused(family_tokenizer: Make) -> None:
+def test_refuses_unsupported_templates(family_tokenizer: Make) -> None:
     for family in ("glm4", "gpt-oss"):  # a reply ends with the role that speaks next, or has channels
         with pytest.raises(
             GymposiumError, match=f"history=kept is not supported: the chat template of '{family}' ends replies"

@@ -36,7 +36,7 @@ def trajectories(draw: st.DrawFn) -> tuple[list[TurnTokens], list[bool]]:
 
 
 @given(trajectories())
-def test_a_row_is_what_was_read_and_sampled(made: tuple[list[TurnTokens], list[bool]]) -> None:
+def test_rows_hold_read_and_sampled_tokens(made: tuple[list[TurnTokens], list[bool]]) -> None:
     turns, goes_on = made
     rows = token_rows(turns)
     assert len(rows) == goes_on.count(False)
@@ -59,7 +59,7 @@ def test_a_row_is_what_was_read_and_sampled(made: tuple[list[TurnTokens], list[b
             assert places == list(range(places[0], places[-1] + 1))
 
 
-def test_turns_merge_only_behind_the_whole_turn_before() -> None:
+def test_turns_merge_only_if_prompts_extend_them() -> None:
     one, other = turn((1, 2), (3, 4)), turn((1, 2, 3, 5), (6,))
     assert [row.ids for row in token_rows([one, other])] == [(1, 2, 3, 4), (1, 2, 3, 5, 6)]
     merged = token_rows([one, turn((1, 2, 3, 4, 7), (6,))])
@@ -69,11 +69,11 @@ def test_turns_merge_only_behind_the_whole_turn_before() -> None:
     assert [row.ids for row in token_rows([one, turn((1, 2, 3), (6,))])] == [(1, 2, 3, 4), (1, 2, 3, 6)]
 
 
-def test_no_turns_are_no_rows() -> None:
+def test_no_turns_make_no_rows() -> None:
     assert token_rows([]) == []
 
 
-def test_a_turn_that_cannot_be_trained_on_is_refused() -> None:
+def test_refuses_incomplete_turns() -> None:
     with pytest.raises(GymposiumError, match="Turn 1 has no prompt"):
         token_rows([turn((1,), (2,)), turn((), (2,))])
     with pytest.raises(GymposiumError, match="2 sampled tokens but 1 log-prob"):
@@ -86,7 +86,7 @@ REPLIES = st.sampled_from(["b2", "", "\n b2 ", "<think>\nhm\n</think>\n\nb2", "b
 @pytest.mark.parametrize(("family", "rows_for_all"), [("qwen2.5", True), ("llama3", True), ("qwen3", False)])
 @given(turns=st.lists(st.tuples(st.text("b2 \n<|"), REPLIES, st.booleans()), min_size=2, max_size=4))
 @settings(max_examples=30)
-def test_conversations_become_rows(
+def test_rewritten_history_splits_rows(
     family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
     family: str,
     rows_for_all: bool,

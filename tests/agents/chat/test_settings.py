@@ -13,7 +13,7 @@ from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium_agents.chat.settings import PlayerSettings, parse_options
 
 
-def test_options_change_what_they_name_and_nothing_else() -> None:
+def test_options_change_only_named_settings() -> None:
     trained = PlayerSettings(style="full", reply="json", max_tokens=8)
     text = "context=last-3&reply=tags&prompt=compact&temperature=0.6&max_tokens=256&thinking=true"
     assert trained.with_options(parse_options(text)) == PlayerSettings("compact", "tags", 256, "last-3", 0.6, True)
@@ -27,7 +27,7 @@ def test_options_change_what_they_name_and_nothing_else() -> None:
         st.text(st.characters(exclude_categories=("Cs",), exclude_characters="&%"), min_size=1),
     )
 )
-def test_whatever_is_written_as_options_is_read_back(options: dict[str, str]) -> None:
+def test_options_round_trip(options: dict[str, str]) -> None:
     assert parse_options("&".join(f"{name}={value}" for name, value in options.items())) == options
 
 
@@ -37,23 +37,23 @@ def test_a_value_may_be_percent_encoded() -> None:
 
 
 @pytest.mark.parametrize("text", ["context", "=full", "context=", "context=full&&reply=tags", "context=full&"])
-def test_what_is_no_option_is_refused(text: str) -> None:
+def test_refuses_malformed_options(text: str) -> None:
     with pytest.raises(BadOption, match="not of the form name=value"):
         parse_options(text)
 
 
-def test_an_option_given_twice_is_refused() -> None:
+def test_refuses_duplicate_options() -> None:
     with pytest.raises(BadOption, match="Duplicate option 'reply'"):
         parse_options("reply=tags&reply=json")
 
 
 @pytest.mark.parametrize(("wrong", "near"), [("temprature", "temperature"), ("max_token", "max_tokens")])
-def test_an_unknown_option_names_the_nearest(wrong: str, near: str) -> None:
+def test_unknown_option_suggests_the_nearest(wrong: str, near: str) -> None:
     with pytest.raises(UnknownName, match=f"Did you mean '{near}'"):
         PlayerSettings().with_options({wrong: "1"})
 
 
-def test_options_of_the_caller_are_left_to_it_and_named_when_they_are_near() -> None:
+def test_caller_options_are_ignored_but_suggested() -> None:
     assert PlayerSettings().with_options({"engine": "x"}, others=["engine"]) == PlayerSettings()
     with pytest.raises(UnknownName, match="Did you mean 'engine'"):
         PlayerSettings().with_options({"engin": "x"}, others=["engine"])
@@ -75,12 +75,12 @@ def test_options_of_the_caller_are_left_to_it_and_named_when_they_are_near() -> 
         ("thinking", "True", "Use true or false"),
     ],
 )
-def test_values_are_checked(option: str, value: str, message: str) -> None:
+def test_option_values_are_validated(option: str, value: str, message: str) -> None:
     with pytest.raises(GymposiumError, match=message):
         PlayerSettings().with_options({option: value})
 
 
-def test_settings_are_read_from_the_first_place_that_has_some(tmp_path: Path) -> None:
+def test_settings_come_from_the_first_directory_with_a_file(tmp_path: Path) -> None:
     first, second, third = (tmp_path / name for name in "abc")
     for place in (first, second, third):
         place.mkdir()
@@ -91,7 +91,7 @@ def test_settings_are_read_from_the_first_place_that_has_some(tmp_path: Path) ->
     assert PlayerSettings.beside(first) == PlayerSettings(reading="lenient")  # not trained here
 
 
-def test_saving_writes_through_no_link(tmp_path: Path) -> None:
+def test_saving_does_not_follow_links(tmp_path: Path) -> None:
     other = tmp_path / "other"
     for link in (Path.hardlink_to, Path.symlink_to):
         other.write_text("other")
@@ -103,7 +103,7 @@ def test_saving_writes_through_no_link(tmp_path: Path) -> None:
         assert PlayerSettings.beside(tmp_path) == PlayerSettings()
 
 
-def test_what_training_wrote_before_there_were_contexts_still_loads(tmp_path: Path) -> None:
+def test_settings_without_context_still_load(tmp_path: Path) -> None:
     (tmp_path / "player.json").write_text('{"style": "full", "reply": "json", "max_tokens": 8}\n')
     assert PlayerSettings.beside(tmp_path) == PlayerSettings("full", "json", 8, "state", 0.0, thinking=False)
 
@@ -121,14 +121,14 @@ def test_what_training_wrote_before_there_were_contexts_still_loads(tmp_path: Pa
         (["full"], "must contain a JSON object"),
     ],
 )
-def test_a_file_that_is_wrong_says_so_and_where(tmp_path: Path, content: Any, message: str) -> None:
+def test_invalid_file_error_names_the_file(tmp_path: Path, content: Any, message: str) -> None:
     (tmp_path / "player.json").write_text(json.dumps(content))
     with pytest.raises(BadOption, match=message) as caught:
         PlayerSettings.beside(tmp_path)
     assert str(tmp_path / "player.json") in str(caught.value)
 
 
-def test_a_file_that_is_no_json_says_so(tmp_path: Path) -> None:
+def test_invalid_json_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "player.json").write_text("{")
     with pytest.raises(BadOption, match=r"player\.json is not valid JSON"):
         PlayerSettings.beside(tmp_path)

@@ -1,4 +1,4 @@
-"""The parameter counts without torch are those of the model that is made."""
+"""Parameter counts computed without torch match the model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gymposium_agents.models.small import make_small_config
     ],
 )
 @pytest.mark.parametrize("some", [False, True])
-def test_parameters_are_counted_without_torch(size: SmallModel, some: bool) -> None:
+def test_parameter_counts_match_the_built_model(size: SmallModel, some: bool) -> None:
     targets = ("q_proj", "down_proj" if size.prose else "fc2") if some else None
     with torch.device("meta"):
         model: Any = AutoModelForCausalLM.from_config(make_small_config(size, 300))  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Conversations with tools are those of the chat template, and no text from outside becomes a control token in them."""
+"""Conversations with tools match the chat template, and untrusted text never becomes a control token."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ def thinking(family: str) -> bool:
 @pytest.mark.parametrize("family", WITH_TOOLS)
 @given(texts=st.lists(ORDINARY, min_size=5, max_size=5), several=st.booleans())
 @settings(max_examples=8, deadline=None)
-def test_a_conversation_with_tools_is_what_the_chat_template_makes(
-    make_chat: ChatOf, family: str, texts: list[str], several: bool
-) -> None:
+def test_tool_conversations_match_transformers(make_chat: ChatOf, family: str, texts: list[str], several: bool) -> None:
     chat = make_chat(family, thinking(family))
     first, said, given_word, found, about = texts
     call = Call("look_up", {"word": given_word, "n": [1, 2], "deep": {"a": [None, True, 0.5]}})
@@ -49,14 +47,12 @@ def test_a_conversation_with_tools_is_what_the_chat_template_makes(
 @pytest.mark.parametrize("family", WITH_TOOLS)
 @given(text=HOSTILE | ORDINARY, about=HOSTILE | ORDINARY)
 @settings(max_examples=8, deadline=None)
-def test_a_prompt_with_tools_is_a_conversation_of_one_message(
-    make_chat: ChatOf, family: str, text: str, about: str
-) -> None:
+def test_tool_prompt_equals_a_one_message_conversation(make_chat: ChatOf, family: str, text: str, about: str) -> None:
     chat, tools = make_chat(family), [tool(description=about)]
     assert chat.prompt(text, tools) == chat.conversation([user(text)], tools)
 
 
-def outside(chat: Chat, texts: list[str]) -> tuple[list[Message], list[Tool]]:
+def untrusted(chat: Chat, texts: list[str]) -> tuple[list[Message], list[Tool]]:
     """A conversation in which each place for text from outside has one of these texts."""
     described, argument, about, choice, first, name, key, value, found, said, then = texts
     tools = [tool(description=described, argument=argument, about=about, one=choice)]
@@ -67,23 +63,23 @@ def outside(chat: Chat, texts: list[str]) -> tuple[list[Message], list[Tool]]:
 @pytest.mark.parametrize("family", WITH_TOOLS)
 @given(texts=st.lists(HOSTILE, min_size=11, max_size=11))
 @settings(max_examples=20, deadline=None)
-def test_no_text_from_outside_becomes_a_control_token(make_chat: ChatOf, family: str, texts: list[str]) -> None:
+def test_untrusted_text_never_becomes_a_control_token(make_chat: ChatOf, family: str, texts: list[str]) -> None:
     """Neither alone nor together with the template's own text."""
     chat = make_chat(family, thinking(family))
     texts[9] = texts[9].replace("think>", "thing>")  # thoughts in past replies are left to the template
-    messages, tools = outside(chat, texts)
+    messages, tools = untrusted(chat, texts)
     ordinary = ["b2" if text.strip() else text for text in texts]
     ordinary[1], ordinary[6] = "b2", "b2"
     if {texts[1], texts[6]} & {"n", "deep"}:
         return
-    assert added(chat, chat.conversation(messages, tools)) == added(chat, chat.conversation(*outside(chat, ordinary)))
+    assert added(chat, chat.conversation(messages, tools)) == added(chat, chat.conversation(*untrusted(chat, ordinary)))
     read = chat.tokenizer.decode(chat.conversation(messages, tools))
     if family not in ("llama3", "gpt-oss"):  # they write results as JSON
         assert texts[8] in read
 
 
 @pytest.mark.parametrize("word", ["tool_call", "/tool_call", "tool_call>x", "x><tool_call", " tool_call "])
-def test_a_word_that_the_template_puts_into_angle_brackets_makes_no_control_token(make_chat: ChatOf, word: str) -> None:
+def test_bracketed_words_never_become_control_tokens(make_chat: ChatOf, word: str) -> None:
     chat = make_chat("qwen3-coder")
     tools = [[Tool("f", "d", {"type": "object", "properties": {"a": {key: "b2"}}})] for key in (word, "b2")]
     one, other = (chat.prompt("b2", one) for one in tools)
@@ -91,13 +87,13 @@ def test_a_word_that_the_template_puts_into_angle_brackets_makes_no_control_toke
     assert f"<{word}>b2</{word}>" in chat.tokenizer.decode(one)
 
 
-def test_a_schema_is_written_as_it_is(make_chat: ChatOf) -> None:
+def test_schemas_are_written_verbatim(make_chat: ChatOf) -> None:
     """Templates look for its words, which may be part of a control token."""
     chat, tools = make_chat("gpt-oss"), [tool(argument="start", about="x><tool_call")]
     assert "start: string,\n" in chat.tokenizer.decode(chat.prompt("b2", tools))
 
 
-def test_names_stay_in_their_order(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> None:
+def test_argument_names_keep_their_order(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> None:
     """Even if one is part of a control token."""
     tokenizer = copy.deepcopy(family_tokenizer("qwen3-coder"))
     tokenizer.chat_template = tokenizer.chat_template.replace(".items()", " | dictsort")
@@ -123,7 +119,7 @@ TURNS = st.lists(
 @pytest.mark.parametrize("family", GROWING)
 @given(first=ORDINARY, turns=TURNS)
 @settings(max_examples=8, deadline=None)
-def test_a_growing_prompt_with_results_is_the_whole_conversation(
+def test_incremental_prompt_with_results_matches_full_conversation(
     make_chat: ChatOf, family: str, first: str, turns: list[tuple[list[dict[str, object]], str, bool]]
 ) -> None:
     """Whether the model ended its turns or was cut off."""
@@ -140,7 +136,7 @@ def test_a_growing_prompt_with_results_is_the_whole_conversation(
         assert list(ids) == by_transformers(chat, messages, tools)
 
 
-def test_thoughts_before_calls_are_kept_until_the_user_speaks(make_chat: ChatOf) -> None:
+def test_thoughts_before_calls_last_until_next_user_message(make_chat: ChatOf) -> None:
     chat, tools = make_chat("qwen3", True), [tool()]
     call, thoughts = Call("look_up", {"word": "b2"}), "<think>\nb or c\n</think>\n\n"
     ids, messages = chat.prompt("?", tools), [user("?")]
@@ -159,9 +155,7 @@ def test_results_of_several_calls_share_a_turn(make_chat: ChatOf) -> None:
 
 
 @pytest.mark.parametrize("texts", [(), ("one", "two")])
-def test_a_number_of_results_that_the_template_cannot_write_is_refused(
-    make_chat: ChatOf, texts: tuple[str, ...]
-) -> None:
+def test_refuses_more_results_than_the_template_supports(make_chat: ChatOf, texts: tuple[str, ...]) -> None:
     with pytest.raises(GymposiumError, match=f"{len(texts)} tool texts"):
         make_chat("llama3").more(*texts, after="tool", ended=True, thoughts=False)
     with pytest.raises(GymposiumError, match=f"{len(texts)} user texts"):
@@ -171,7 +165,7 @@ def test_a_number_of_results_that_the_template_cannot_write_is_refused(
 @pytest.mark.parametrize("family", WITH_DIALECT)
 @given(text=HOSTILE, key=HOSTILE, value=HOSTILE)
 @settings(max_examples=8, deadline=None)
-def test_the_tags_of_a_call_are_tokens_in_a_reply_and_those_in_its_arguments_are_not(
+def test_only_call_tags_outside_arguments_are_tokens(
     make_chat: ChatOf, family: str, text: str, key: str, value: str
 ) -> None:
     chat = make_chat(family)
@@ -189,7 +183,7 @@ def test_the_tags_of_a_call_are_tokens_in_a_reply_and_those_in_its_arguments_are
 
 
 @pytest.mark.parametrize(("family", "count"), list(product(WITH_DIALECT, (1, 2))))
-def test_the_reader_of_the_dialect_reads_what_is_written(make_chat: ChatOf, family: str, count: int) -> None:
+def test_dialect_calls_round_trip(make_chat: ChatOf, family: str, count: int) -> None:
     chat = make_chat(family)
     assert chat.dialect is not None
     calls = [Call("look_up", {"word": f"b{n}"}) for n in range(count)]
@@ -201,7 +195,7 @@ def test_the_reader_of_the_dialect_reads_what_is_written(make_chat: ChatOf, fami
     assert ToolsReader(chat.dialect).extract_move(read) == format_calls(calls)
 
 
-def test_results_need_the_calls_before_them_where_the_template_asks_for_them(make_chat: ChatOf) -> None:
+def test_results_require_preceding_calls_if_template_does(make_chat: ChatOf) -> None:
     chat = make_chat("gpt-oss")
     with pytest.raises(GymposiumError, match=r"\(user, assistant, tool\): a result without a call"):
         chat.conversation([user("?"), says("b2"), result("one")])
@@ -211,7 +205,7 @@ def test_results_need_the_calls_before_them_where_the_template_asks_for_them(mak
         chat.reply("", [Call("look_up", {})])
 
 
-def test_a_template_without_tools_says_what_to_do_instead(make_chat: ChatOf) -> None:
+def test_template_without_tools_suggests_an_alternative(make_chat: ChatOf) -> None:
     chat = make_chat("smollm2")
     for asked in (
         lambda: chat.prompt("?", [tool()]),
@@ -222,7 +216,7 @@ def test_a_template_without_tools_says_what_to_do_instead(make_chat: ChatOf) -> 
             asked()
 
 
-def test_a_call_is_found_by_its_number_and_name() -> None:
+def test_results_refer_to_calls_by_id_and_name() -> None:
     """Some templates write the number or the name of a call beside its result."""
     tokenizer = make_tokenizer(["b2"], 300)
     tokenizer.chat_template = (

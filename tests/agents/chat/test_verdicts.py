@@ -1,4 +1,4 @@
-"""What a chat template does with tools and with history is found out by rendering, not by the model's name."""
+"""Support for tools and growing history is detected by rendering, not by the model's name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FORMATS = [
 
 
 @pytest.mark.parametrize(("family", "thinking", "dialect", "grows", "bare"), FORMATS)
-def test_the_dialect_and_what_grows_are_found_out(
+def test_detects_dialect_and_growing_history(
     make_chat: ChatOf,
     family: str,
     thinking: bool,
@@ -63,11 +63,11 @@ def test_the_dialect_and_what_grows_are_found_out(
         ("smollm2", False, "no known tool calls; history before a user message is kept."),
     ],
 )
-def test_the_verdict_is_a_line(make_chat: ChatOf, family: str, thinking: bool, said: str) -> None:
+def test_verdict_summarizes_the_template(make_chat: ChatOf, family: str, thinking: bool, said: str) -> None:
     assert said in make_chat(family, thinking).verdict
 
 
-def changed(tokenizer: PreTrainedTokenizerFast, old: str, new: str, *, thinking: bool = False) -> Chat:
+def make_changed_chat(tokenizer: PreTrainedTokenizerFast, old: str, new: str, *, thinking: bool = False) -> Chat:
     """The chat of a template in which `old` is replaced."""
     assert old in tokenizer.chat_template
     tokenizer = copy.deepcopy(tokenizer)
@@ -91,15 +91,13 @@ RESULT = "turn.content ~ '\\n</tool_response>'"
     ],
     ids=["old results dropped", "numbered", "named", "upper case", "thoughts", "empty thoughts"],
 )
-def test_a_template_that_rewrites_calls_or_results_is_found_out(
-    family_tokenizer: Tokenizers, old: str, new: str
-) -> None:
+def test_detects_templates_that_rewrite_calls_or_results(family_tokenizer: Tokenizers, old: str, new: str) -> None:
     assert Chat(family_tokenizer("qwen2.5")).grows("tool")
-    assert not changed(family_tokenizer("qwen2.5"), old, new).grows("tool")
+    assert not make_changed_chat(family_tokenizer("qwen2.5"), old, new).grows("tool")
 
 
-def test_one_call_at_a_time_is_enough_to_grow(family_tokenizer: Tokenizers) -> None:
-    chat = changed(
+def test_growing_needs_only_single_calls(family_tokenizer: Tokenizers) -> None:
+    chat = make_changed_chat(
         family_tokenizer("qwen2.5"), "'\\n<tool_call>\\n{", "('\\n<tool_call>\\n{' if loop.first else '{') ~ '"
     )
     assert chat.more("one", after="tool", ended=True)
@@ -119,19 +117,17 @@ def test_one_call_at_a_time_is_enough_to_grow(family_tokenizer: Tokenizers) -> N
     ],
     ids=["names only", "no calls", "no results", "other keys", "escaped", "refused"],
 )
-def test_a_template_that_drops_or_refuses_part_of_the_tools_has_no_dialect(
-    family_tokenizer: Tokenizers, old: str, new: str
-) -> None:
-    chat = changed(family_tokenizer("qwen2.5"), old, new)
+def test_incomplete_tool_support_means_no_dialect(family_tokenizer: Tokenizers, old: str, new: str) -> None:
+    chat = make_changed_chat(family_tokenizer("qwen2.5"), old, new)
     assert chat.dialect is None
     assert chat.grows("user")
     assert not chat.grows("tool")
 
 
-def test_thoughts_that_the_template_opens_are_part_of_the_reply(family_tokenizer: Tokenizers) -> None:
+def test_template_opened_thoughts_belong_to_the_reply(family_tokenizer: Tokenizers) -> None:
     """As in Qwen3-Thinking-2507's."""
     opening = "{%- if add_generation_prompt -%}\n    {{- '<|im_start|>assistant\\n"
-    chat = changed(family_tokenizer("qwen3"), opening, f"{opening}<think>\\n", thinking=True)
+    chat = make_changed_chat(family_tokenizer("qwen3"), opening, f"{opening}<think>\\n", thinking=True)
     assert chat.opened == "<think>\n"
     assert (chat.grows("user"), chat.grows("tool")) == (False, True)
     call = Call("look_up", {"word": "b2"})
@@ -141,14 +137,14 @@ def test_thoughts_that_the_template_opens_are_part_of_the_reply(family_tokenizer
     assert READERS["tags"].extract_move(chat.read(chat.reply(READERS["tags"].answer("b2")))) == "b2"
 
 
-def test_history_with_calls_may_be_rewritten_where_other_history_is_not(family_tokenizer: Tokenizers) -> None:
+def test_history_may_grow_only_after_tool_messages(family_tokenizer: Tokenizers) -> None:
     forgets = "turn.content if messages[loop.index0 + 1:] | selectattr('role', 'eq', 'user') | list == [] else 'gone'"
-    chat = changed(family_tokenizer("qwen3-2507"), RESULT, f"({forgets}) ~ {RESULT.partition(' ~ ')[2]}")
+    chat = make_changed_chat(family_tokenizer("qwen3-2507"), RESULT, f"({forgets}) ~ {RESULT.partition(' ~ ')[2]}")
     assert chat.grows("tool")
     assert not chat.grows("user")
 
 
-def test_where_no_token_ends_a_turn_the_next_message_does(make_chat: ChatOf) -> None:
+def test_without_end_token_next_role_ends_the_turn(make_chat: ChatOf) -> None:
     chat = make_chat("glm4", True)
     observation = chat.tokenizer.convert_tokens_to_ids("<|observation|>")
     assert set(chat.tokenizer.convert_ids_to_tokens(chat.stops)) == {"<|endoftext|>", "<|user|>", "<|observation|>"}

@@ -1,4 +1,4 @@
-"""Chat templates of strangers render within limits, and as transformers renders them."""
+"""Untrusted chat templates render within limits, with the same output as transformers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COSTLY = {
 
 
 @pytest.mark.parametrize("name", ["doubled by ~", "joined", "silent loops"])
-def test_a_costly_template_ends_within_its_limits(name: str) -> None:
+def test_costly_templates_stay_within_limits(name: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises((RenderingCost, RenderingRefusal)):
         rendered(COSTLY[name])
@@ -54,13 +54,13 @@ def rendered(template: str) -> str:
     return render_chat(template, [{"role": "user", "content": "b2"}], None, opened=True, variables={"bos_token": "<s>"})
 
 
-def test_what_a_template_raises_is_cut_off() -> None:
+def test_long_template_errors_are_truncated() -> None:
     with pytest.raises(RenderingRefusal) as refused:
         rendered("{% set x = 1 %}{{ raise_exception('a' * 10**8) }}")
     assert len(str(refused.value)) < 10_000
 
 
-def test_what_a_template_raises_is_told() -> None:
+def test_template_errors_are_reported() -> None:
     with pytest.raises(RenderingRefusal, match="no such role"):
         rendered("{% set x = 1 %}{{ raise_exception('no such role') }}")
     with pytest.raises(RenderingRefusal, match="division"):
@@ -84,13 +84,13 @@ DEEP = {
 
 
 @pytest.mark.parametrize("template", DEEP.values(), ids=DEEP)
-def test_a_small_template_that_is_nested_deeply_is_rendered_or_refused(template: str) -> None:
+def test_deeply_nested_templates_render_or_are_refused(template: str) -> None:
     assert len(template) <= 1_000
     with suppress(RenderingRefusal, RenderingCost):
         assert rendered(template) in {"", "1", "490", "True", "False"}
 
 
-def test_a_loaded_template_that_costs_too_much_names_its_model(
+def test_costly_template_error_names_the_model(
     family_tokenizer: Callable[[str], Any],
 ) -> None:
     """It renders at first, and is not asked again after it took too much."""
@@ -105,7 +105,7 @@ def test_a_loaded_template_that_costs_too_much_names_its_model(
 
 
 @pytest.mark.parametrize("template", [CHAT_TEMPLATE, CHATML])
-def test_usual_small_templates_are_plain(template: str) -> None:
+def test_common_small_templates_are_plain(template: str) -> None:
     assert is_plain(template)
 
 
@@ -127,5 +127,5 @@ NOT_PLAIN = [
 
 
 @pytest.mark.parametrize("template", NOT_PLAIN, ids=[text[:40] for text in NOT_PLAIN])
-def test_a_template_whose_size_bounds_nothing_is_not_plain(template: str) -> None:
+def test_unbounded_templates_are_not_plain(template: str) -> None:
     assert not is_plain(template)
