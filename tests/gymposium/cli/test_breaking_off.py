@@ -81,7 +81,7 @@ def gymposium_opponents():
 
 
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
-def test_an_engine_that_fails_is_an_error_and_nothing_is_lost(gymposium: Run, tmp_path: Path, schedule: str) -> None:
+def test_engine_failure_keeps_finished_matches(gymposium: Run, tmp_path: Path, schedule: str) -> None:
     (tmp_path / "fragile.py").write_text(FRAGILE)
     options = ("--players", "random,random", "--out", "m", "--schedule", schedule)
     done = gymposium("--plugin", "fragile.py", "run", "fragile", *options)
@@ -101,7 +101,7 @@ def test_an_engine_that_fails_is_an_error_and_nothing_is_lost(gymposium: Run, tm
     assert "broke off: RuntimeError: out of ink" in shown.stdout
 
 
-def test_who_has_no_room_for_an_answer_is_named(gymposium: Run, tmp_path: Path) -> None:
+def test_out_of_context_player_is_named(gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "fragile.py").write_text(FRAGILE)
     options = ("--plugin", "fragile.py", "run", "tic_tac_toe", "--players", "random,full", "-n", "2")
     done = gymposium(*options, "--out", "m", "--on-illegal", "retry(3)")
@@ -116,7 +116,7 @@ def test_who_has_no_room_for_an_answer_is_named(gymposium: Run, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
-def test_the_watchdog_ends_what_would_never_end(gymposium: Run, tmp_path: Path, schedule: str) -> None:
+def test_watchdog_ends_stuck_matches(gymposium: Run, tmp_path: Path, schedule: str) -> None:
     (tmp_path / "fragile.py").write_text(FRAGILE)
     options = ("--plugin", "fragile.py", "run", "tic_tac_toe", "--players", "random,asleep", "-n", "2")
     options = (*options, "--schedule", schedule)
@@ -131,7 +131,7 @@ def test_the_watchdog_ends_what_would_never_end(gymposium: Run, tmp_path: Path, 
     assert "greater than 0" in refused.stderr
 
 
-def test_a_player_that_refuses_the_game_is_the_only_news(gymposium: Run, tmp_path: Path) -> None:
+def test_player_that_refuses_the_game_is_the_only_error(gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "fragile.py").write_text(FRAGILE)
     done = gymposium(
         "--plugin", "fragile.py", "run", "tic_tac_toe", "--players", "random,choosy", "-n", "2", "--out", "m"

@@ -96,7 +96,7 @@ MATCHES = ("-n", "400", "--out", "o")
         pytest.param(0, ("leaderboard", "run", "suite.toml", "--jobs", "1", "--out", "o"), id="leaderboard"),
     ],
 )
-def test_a_server_that_is_gone(answers: int, command: tuple[str, ...], gymposium: Run, tmp_path: Path) -> None:
+def test_dead_server_stops_the_command(answers: int, command: tuple[str, ...], gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "dying.py").write_text(WORLD.replace("ANSWERS", str(answers)), encoding="utf-8")
     (tmp_path / "suite.toml").write_text(SUITE, encoding="utf-8")
     done = gymposium("--plugin", "dying.py", *command)
@@ -108,7 +108,7 @@ def test_a_server_that_is_gone(answers: int, command: tuple[str, ...], gymposium
     assert said.count("The opening of the task failed: ConnectionError: connection refused") == 1, said
 
 
-def test_matches_that_break_off_now_and_then_are_no_failure(gymposium: Run, tmp_path: Path) -> None:
+def test_occasional_broken_matches_are_not_an_error(gymposium: Run, tmp_path: Path) -> None:
     world = WORLD.replace("ASKED.stat().st_size > ANSWERS", "ASKED.stat().st_size % 8 != 0")
     (tmp_path / "dying.py").write_text(world, encoding="utf-8")
     done = gymposium("--plugin", "dying.py", "run", "dying", "--players", "random", "-n", "80", "--out", "o")

@@ -26,7 +26,7 @@ def test_closed_streams_do_no_harm(closed: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("verb", ["list", "--help", "run tic_tac_toe --players random,random -n 4 --out r"])
 @pytest.mark.parametrize("closed", [">&-", "<&- >&-", "<&- >&- 2>&-"])
-def test_closed_stdout_ends_every_verb_before_its_work(verb: str, closed: str, tmp_path: Path) -> None:
+def test_closed_stdout_stops_verbs_before_any_work(verb: str, closed: str, tmp_path: Path) -> None:
     done = shell(f"{COMMAND} {verb} {closed}", tmp_path)
     assert (done.returncode, [*tmp_path.iterdir()]) == (2, [])
     said = "error: stdout is closed, so results would be lost. To discard them, append:  >/dev/null\n"
@@ -37,7 +37,7 @@ def test_closed_stdout_ends_every_verb_before_its_work(verb: str, closed: str, t
     "start", [COMMAND, *(f"{sys.executable} -P -m {name}" for name in ("gymposium", "gymposium_train"))]
 )
 @pytest.mark.parametrize("verb", ["list", "run tic_tac_toe --players random,random -n 2"])
-def test_a_deleted_folder_is_a_clear_error(start: str, verb: str, tmp_path: Path) -> None:
+def test_deleted_working_directory_is_a_clear_error(start: str, verb: str, tmp_path: Path) -> None:
     done = shell(f"mkdir gone && cd gone && rmdir ../gone && {start} {verb}", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.split("\n", 1)[0].endswith(
@@ -49,6 +49,6 @@ PACKAGES = sorted(path.name for path in Path(__file__).resolve().parents[3].glob
 
 
 @pytest.mark.parametrize("module", PACKAGES)
-def test_each_package_runs_the_command(module: str, tmp_path: Path) -> None:
+def test_each_package_runs_as_a_module(module: str, tmp_path: Path) -> None:
     done = shell(f"{sys.executable} -m {module} --version", tmp_path)
     assert (done.returncode, done.stdout.startswith("gymposium "), done.stderr) == (0, True, "")

@@ -31,14 +31,14 @@ NOWHERE = "/dev/null/below"
         (["lora", "merge", "no/model", "no/adapter", NOWHERE], "OUT"),
     ],
 )
-def test_a_place_that_cannot_be_written_is_refused_before_the_work(arguments: list[str], option: str) -> None:
+def test_unwritable_destination_is_refused_before_any_work(arguments: list[str], option: str) -> None:
     done = CliRunner().invoke(app, arguments, prog_name="gymposium")
     assert done.exit_code == 2, done.output
     assert done.stderr == f"error: {option} {NOWHERE}: cannot be written (/dev/null is not a folder).\n"
     assert done.stdout == ""
 
 
-def test_a_plugin_is_not_written_where_no_folder_can_be(tmp_path: Path) -> None:
+def test_new_plugin_in_an_unwritable_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = CliRunner().invoke(app, ["plugins", "new", "card-swap", "--directory", str(tmp_path / "file" / "x")])
     assert done.exit_code == 2, done.output

@@ -117,7 +117,7 @@ def test_nothing_outside_is_written(
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_users_own_link_to_the_folder_is_followed(folders: Path, tmp_path: Path, verb: str) -> None:
+def test_users_own_link_to_the_folder_is_followed(folders: Path, tmp_path: Path, verb: str) -> None:
     kind, *arguments = VERBS[verb]
     shutil.copytree(folders / kind, tmp_path / "folder")
     (tmp_path / "link").symlink_to("folder")
@@ -131,7 +131,7 @@ def test_the_users_own_link_to_the_folder_is_followed(folders: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("verb", ["verify", "review", "replay", "resume"])
-def test_names_do_not_steer_the_terminal(folders: Path, tmp_path: Path, verb: str) -> None:
+def test_folder_names_cannot_emit_terminal_escapes(folders: Path, tmp_path: Path, verb: str) -> None:
     """A folder is called so that it clears the screen and sets the title of the window."""
     folder = tmp_path / "\x1b[2J\x1b]0;title\x07\u202e"
     shutil.copytree(folders / "run", folder)

@@ -34,7 +34,7 @@ def commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
         yield from commands(inner, f"{name} {below}")
 
 
-def test_the_command_itself_hides_types(capsys: pytest.CaptureFixture[str]) -> None:
+def test_root_help_hides_types(capsys: pytest.CaptureFixture[str]) -> None:
     root = typer.main.get_command(app)
     simplify_help(root)
     text = shown(root, capsys)
@@ -43,7 +43,7 @@ def test_the_command_itself_hides_types(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize("name", [spec.name for spec in SPECS])
-def test_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     spec = next(spec for spec in SPECS if spec.name == name)
     made = make_command(host().implementation(spec), name)
     for path, command in commands(made, name):

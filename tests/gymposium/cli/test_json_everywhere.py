@@ -32,7 +32,7 @@ def every_command() -> dict[str, Any]:
     return {path: one for name, group in groups.items() for path, one in commands(group, (name,))}
 
 
-def test_every_command_that_a_program_may_read_has_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_machine_readable_command_has_json(capsys: pytest.CaptureFixture[str]) -> None:
     found = every_command()
     assert found.keys() >= FOR_PEOPLE | SERVERS
     for name, command in found.items():

@@ -54,7 +54,7 @@ def test_help_lists_every_verb_and_imports_no_engine() -> None:
 @pytest.mark.parametrize(
     "arguments", ["--version", "list --json", "info kuhn_poker", "run tic_tac_toe -n x", "--plugin a.py list"]
 )
-def test_a_forked_command_does_what_a_process_does(arguments: str, gymposium: Run, tmp_path: Path) -> None:
+def test_forked_command_behaves_like_a_process(arguments: str, gymposium: Run, tmp_path: Path) -> None:
     forked = gymposium(*arguments.split())
     env = {**os.environ, "COLUMNS": "200", "GYMPOSIUM_PLUGINS_STRICT": "1"}
     started = subprocess.run(forked.args, capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
@@ -62,14 +62,14 @@ def test_a_forked_command_does_what_a_process_does(arguments: str, gymposium: Ru
 
 
 @pytest.mark.parametrize("verb", [*sorted(VERBS - {"plugins"}), "plugins list"])
-def test_the_help_of_each_verb_has_examples(gymposium: Run, verb: str) -> None:
+def test_help_of_each_verb_has_examples(gymposium: Run, verb: str) -> None:
     done = gymposium(*verb.split(), "--help")
     assert done.returncode == 0
     assert "Examples:" in done.stdout
     assert f"    gymposium {verb}" in done.stdout
 
 
-def test_an_unknown_verb_names_the_nearest(gymposium: Run) -> None:
+def test_unknown_verb_suggests_the_nearest(gymposium: Run) -> None:
     advice = "Did you mean 'run' or 'train'? If a plugin file adds it, load that file:  gymposium --plugin FILE …"
     assert only_error(gymposium("rnu")) == f"Unknown command 'rnu'. {advice}"
 
@@ -77,7 +77,7 @@ def test_an_unknown_verb_names_the_nearest(gymposium: Run) -> None:
 @pytest.mark.parametrize(
     ("verb", "distribution"), [("eval", "gymposium-agents"), ("sb3", "gymposium-sb3"), ("train", "gymposium-train")]
 )
-def test_a_verb_that_is_switched_off_says_how_to_get_it(gymposium: Run, verb: str, distribution: str) -> None:
+def test_disabled_verb_says_how_to_enable_it(gymposium: Run, verb: str, distribution: str) -> None:
     line = only_error(gymposium(verb, "--whatever", env=FIRST_PARTY))
     assert line.startswith(f"The command {verb!r} comes from {distribution}, which is switched off. Switch it on:")
 
@@ -117,11 +117,11 @@ def test_a_verb_that_is_switched_off_says_how_to_get_it(gymposium: Run, verb: st
         (["--plugin"], "Option '--plugin' requires an argument. Help:  gymposium --no-plugins --help"),
     ],
 )
-def test_errors_are_one_line_that_says_what_to_do(gymposium: Run, arguments: list[str], told: str) -> None:
+def test_errors_are_one_actionable_line(gymposium: Run, arguments: list[str], told: str) -> None:
     assert told in only_error(gymposium(*arguments, env=FIRST_PARTY))
 
 
-def test_parameters_of_a_game_stand_in_its_name_or_behind_it(gymposium: Run) -> None:
+def test_game_parameters_are_accepted_inside_or_after_the_name(gymposium: Run) -> None:
     told = gymposium("info", "goofspiel", "num_cards=5", "points_order=descending", "--json")
     assert json.loads(told.stdout)["name"] == "goofspiel(num_cards=5,points_order=descending)"
     assert told.stdout == gymposium("info", "goofspiel(num_cards=5)", "points_order=descending", "--json").stdout
@@ -136,7 +136,7 @@ def test_version(gymposium: Run) -> None:
     assert gymposium("--version").stdout == f"gymposium {version('gymposium')}\n"
 
 
-def test_verbs_and_players_of_a_one_file_plugin(gymposium: Run, stutter: str) -> None:
+def test_one_file_plugin_adds_verbs_and_players(gymposium: Run, stutter: str) -> None:
     assert gymposium("--plugin", stutter, "shout", "hello").stdout == "HELLO\n"
     assert "Say it loud." in gymposium("--plugin", stutter, "--help").stdout
     helped = [line.strip() for line in gymposium("--plugin", stutter, "shout", "--help").stdout.splitlines()]
@@ -160,7 +160,7 @@ def test_verbs_and_players_of_a_one_file_plugin(gymposium: Run, stutter: str) ->
         assert gymposium(*shlex.split(helps)).returncode == 0, helps
 
 
-def test_no_plugins_leaves_what_is_built_in(gymposium: Run, stutter: str, tmp_path: Path) -> None:
+def test_no_plugins_keeps_built_ins(gymposium: Run, stutter: str, tmp_path: Path) -> None:
     info = tmp_path / "site" / "nim-1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: nim\nVersion: 1\n")
@@ -194,7 +194,7 @@ def test_no_plugins_leaves_what_is_built_in(gymposium: Run, stutter: str, tmp_pa
     subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, check=True, capture_output=True)
 
 
-def test_the_plugins_are_listed_with_what_became_of_them(gymposium: Run, tmp_path: Path) -> None:
+def test_plugins_list_shows_the_status_of_each(gymposium: Run, tmp_path: Path) -> None:
     for name, source in {"fine": "GYMPOSIUM_API = 1\n", "sad": "import there_is_no_such_module\n"}.items():
         info = tmp_path / "site" / f"{name}-2.5.dist-info"
         info.mkdir(parents=True)
@@ -246,7 +246,7 @@ def test_the_plugins_are_listed_with_what_became_of_them(gymposium: Run, tmp_pat
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
-def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
+def test_ctrl_c_exits_with_130(tmp_path: Path) -> None:
     command = [sys.executable, "-u", "-m", "gymposium.cli.main", "play", "tic_tac_toe"]
     with subprocess.Popen(
         command,

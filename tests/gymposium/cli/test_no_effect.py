@@ -46,7 +46,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("line", REFUSED)
-def test_an_option_without_effect_is_an_error(
+def test_option_without_effect_is_an_error(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "empty").mkdir()
@@ -83,7 +83,7 @@ def gymposium_opponents():
         "synth --game tic_tac_toe --players random,boom --by 1",
     ],
 )
-def test_a_crash_in_a_worker_names_the_player_and_its_file(verb: str, tmp_path: Path) -> None:
+def test_worker_crash_names_the_player_and_its_file(verb: str, tmp_path: Path) -> None:
     file = tmp_path / "boom.py"
     file.write_text(PLUGIN)
     command = ("--plugin", "boom.py", *verb.split(), "-n", "2", "--jobs", "1")

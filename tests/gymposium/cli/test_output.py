@@ -24,7 +24,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     "arguments",
     ["--help", "--version", "list", "list --json", "info hex", "plugins list", "lora --help", "run hex --help"],
 )
-def test_a_full_stdout_is_one_line(
+def test_full_stdout_is_a_one_line_error(
     arguments: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     full = open("/dev/full", "w")  # noqa: SIM115 - closed below
@@ -37,7 +37,7 @@ def test_a_full_stdout_is_one_line(
     assert line.startswith("error: The output cannot be written (No space left on device).")
 
 
-def test_processes_end_without_complaints_of_python(tmp_path: Path) -> None:
+def test_unwritable_stdout_leaves_no_python_noise(tmp_path: Path) -> None:
     done = shell(f"{COMMAND} list > /dev/full; echo $?; {COMMAND} list | head -c 1", tmp_path)
     [line] = done.stderr.splitlines()
     assert line.startswith("error: The output cannot be written")
@@ -45,7 +45,7 @@ def test_processes_end_without_complaints_of_python(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of files are POSIX")
-def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+def test_full_disk_is_a_one_line_error(tmp_path: Path) -> None:
     made = shell(f"{COMMAND} run tic_tac_toe --players random,random -n 2 --out r", tmp_path)
     # Python would write broken bytecode of modules within the limit
     done = shell(f"ulimit -f 1; PYTHONDONTWRITEBYTECODE=1 {COMMAND} view r --export pages", tmp_path)

@@ -30,7 +30,7 @@ def moves_told(
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_it_tells_each_move_of_the_other(gymposium: Run, tmp_path: Path, seat: int) -> None:
+def test_play_reports_each_opponent_move(gymposium: Run, tmp_path: Path, seat: int) -> None:
     told, record = moves_told(gymposium, tmp_path, "tic_tac_toe", seat, "mcts-5")
     assert told == [f"mcts-5 plays {event.move}" for event in record.events if event.seat == 1 - seat]
     assert told
@@ -39,7 +39,7 @@ def test_it_tells_each_move_of_the_other(gymposium: Run, tmp_path: Path, seat: i
 @pytest.mark.parametrize(
     "game", ["kuhn_poker", "phantom_ttt", "dark_hex(num_rows=2,num_cols=2)", "goofspiel(num_cards=3)", "liars_dice"]
 )
-def test_it_tells_none_where_something_is_hidden(gymposium: Run, tmp_path: Path, game: str) -> None:
+def test_play_hides_opponent_moves_in_imperfect_information(gymposium: Run, tmp_path: Path, game: str) -> None:
     told, record = moves_told(gymposium, tmp_path, game, 0)
     assert load_game(game).spec.information == "imperfect"
     assert any(event.seat == 1 for event in record.events)

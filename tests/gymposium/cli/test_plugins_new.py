@@ -48,7 +48,7 @@ def assert_its_own_tests_pass(package: Path, environment: dict[str, str]) -> Non
     assert tests.returncode == 0, tests.stdout
 
 
-def test_what_it_writes_is_a_plugin_that_passes_its_own_tests(gymposium: Run, tmp_path: Path) -> None:
+def test_generated_plugin_passes_its_own_tests(gymposium: Run, tmp_path: Path) -> None:
     made = gymposium(
         "plugins", "new", "gymposium-card-swap", "--namespace", "me", "--author", "Ada L.", "--license", "MIT"
     )
@@ -84,7 +84,7 @@ def _files(folder: Path, package: str) -> list[Path]:
     return [file.relative_to(folder) for file in (folder / package).rglob("*") if file.is_file()]
 
 
-def test_a_world_that_it_writes_passes_its_own_tests(gymposium: Run, tmp_path: Path) -> None:
+def test_generated_world_passes_its_own_tests(gymposium: Run, tmp_path: Path) -> None:
     made = gymposium("plugins", "new", "city-archive", "--world", "--namespace", "me")
     assert made.returncode == 0, made.stderr
     package = tmp_path / "city-archive"
@@ -119,7 +119,7 @@ def test_a_world_that_it_writes_passes_its_own_tests(gymposium: Run, tmp_path: P
         ("x1", "", "Jo\nX", "newlines"),
     ],
 )
-def test_what_cannot_be_called_so_is_refused(name: str, namespace: str, author: str, reason: str) -> None:
+def test_invalid_names_are_refused(name: str, namespace: str, author: str, reason: str) -> None:
     with pytest.raises(BadOption, match=reason):
         fill_in(name, namespace, author, "MIT", "game")
 
@@ -127,7 +127,7 @@ def test_what_cannot_be_called_so_is_refused(name: str, namespace: str, author: 
 @pytest.mark.parametrize(
     ("name", "reason"), [("there", "there already exists. Choose another"), ("Card", "is not a valid")]
 )
-def test_what_it_refuses_it_does_not_begin(name: str, reason: str, gymposium: Run, tmp_path: Path) -> None:
+def test_refused_name_writes_nothing(name: str, reason: str, gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     done = gymposium("plugins", "new", name)
     assert done.returncode == 2
@@ -156,7 +156,7 @@ def test_every_template_is_used() -> None:
 
 
 @pytest.mark.parametrize(("kind", "extras"), [("game", set()), ("world", {"worlds"})])
-def test_it_depends_on_this_gymposium_and_on_no_later_minor_one(kind: Kind, extras: set[str]) -> None:
+def test_generated_dependency_ends_before_the_next_minor(kind: Kind, extras: set[str]) -> None:
     project = tomllib.loads(render(fill_in("dice", "", "", "MIT", kind))["pyproject.toml"])
     major, minor = version("gymposium").split(".")[:2]
     [dependency] = project["project"]["dependencies"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.gymposium.cli.conftest import Run
 
 
-def test_what_each_player_gave_away_and_where(gymposium: Run, tmp_path: Path) -> None:
+def test_review_reports_losses_per_player(gymposium: Run, tmp_path: Path) -> None:
     assert gymposium("run", "tic_tac_toe", "--players", "exact,random", "-n", "6", "--out", "r").returncode == 0
     done = gymposium("review", "r", "--show", "2")
     assert done.returncode == 0, done.stderr
@@ -22,7 +22,7 @@ def test_what_each_player_gave_away_and_where(gymposium: Run, tmp_path: Path) ->
     assert "0 matches reviewed now" in gymposium("review", "r").stderr
 
 
-def test_as_data(gymposium: Run, tmp_path: Path) -> None:
+def test_review_json_output(gymposium: Run, tmp_path: Path) -> None:
     assert gymposium("run", "kuhn_poker", "--players", "cfr-20,random", "-n", "6", "--out", "r").returncode == 0
     done = gymposium("review", "r/matches.jsonl", "--judge", "cfr-50", "--json")
     assert done.returncode == 0, done.stderr
@@ -33,7 +33,7 @@ def test_as_data(gymposium: Run, tmp_path: Path) -> None:
     assert data["files"] == ["r/matches.review.json"]
 
 
-def test_what_is_not_reviewed(gymposium: Run, tmp_path: Path) -> None:
+def test_unjudgeable_game_is_refused(gymposium: Run, tmp_path: Path) -> None:
     assert gymposium("run", "solitaire", "--players", "random", "-n", "1", "--out", "r").returncode == 0
     done = gymposium("review", "r")
     assert done.returncode == 2

@@ -58,7 +58,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 @pytest.mark.parametrize(
     ("stop", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGKILL", -signal.SIGKILL), ("error", 1)]
 )
-def test_however_it_is_stopped_it_goes_on_to_the_same_bytes(
+def test_interrupted_run_resumes_to_identical_bytes(
     gymposium: Run, tmp_path: Path, whole: tuple[Path, str], stop: str, code: int
 ) -> None:
     (tmp_path / "stops.py").write_text(STOPS)
@@ -95,14 +95,14 @@ def gymposium_opponents():
 '''
 
 
-def test_a_stop_before_anything_is_played_says_so_and_leaves_no_folder(gymposium: Run, tmp_path: Path) -> None:
+def test_early_stop_is_reported_and_leaves_no_folder(gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "early.py").write_text(STOPS_EARLY)
     done = gymposium("--plugin", "early.py", "run", "tic_tac_toe", "--players", "early,random", "--out", "run")
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "Stopped.\n")
     assert not (tmp_path / "run").exists()
 
 
-def test_other_settings_and_other_folders_are_refused(gymposium: Run, tmp_path: Path) -> None:
+def test_resume_refuses_other_settings_and_folders(gymposium: Run, tmp_path: Path) -> None:
     first = gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "4", "--out", "run")
     assert first.returncode == 0, first.stderr
     again = gymposium("run", "--resume", "run")  # no match is missing
@@ -124,7 +124,7 @@ def test_other_settings_and_other_folders_are_refused(gymposium: Run, tmp_path: 
     assert "matches='many' must be an integer" in gymposium("run", "--resume", "run").stderr
 
 
-def test_where_the_disk_is_full_it_says_so_in_one_line_and_goes_on_later(gymposium: Run, tmp_path: Path) -> None:
+def test_full_disk_is_one_line_and_run_resumes_later(gymposium: Run, tmp_path: Path) -> None:
     command = f"{sys.executable} -m gymposium.cli.main run oware --players random,random -n 60 --out r"
     # Python would write broken bytecode of modules within the limit
     limited = ["bash", "-c", f"ulimit -f 8; export PYTHONDONTWRITEBYTECODE=1; exec {command}"]
@@ -139,7 +139,7 @@ def test_where_the_disk_is_full_it_says_so_in_one_line_and_goes_on_later(gymposi
     assert len((tmp_path / "r" / "matches.jsonl").read_text().splitlines()) == 60
 
 
-def test_a_folder_may_name_no_module_that_the_user_does_not_allow(gymposium: Run, tmp_path: Path) -> None:
+def test_folder_may_name_only_modules_the_user_allows(gymposium: Run, tmp_path: Path) -> None:
     """Settings may come from someone else; the printed command allows the names that the user typed."""
     (tmp_path / "stops.py").write_text(STOPS.replace('pattern="stops"', 'pattern="stops", opens="a module"'))
     plugin = ("--plugin", str(tmp_path / "stops.py"))
@@ -152,7 +152,7 @@ def test_a_folder_may_name_no_module_that_the_user_does_not_allow(gymposium: Run
 
 
 @pytest.mark.parametrize("how", [("--jobs", "2"), ("--executor", "local")], ids=" ".join)
-def test_workers_play_what_this_process_plays(gymposium: Run, tmp_path: Path, how: tuple[str, ...]) -> None:
+def test_workers_match_in_process_play(gymposium: Run, tmp_path: Path, how: tuple[str, ...]) -> None:
     arguments = ("run", "goofspiel(num_cards=4)", "--players", "mcts-5,random", "-n", "40", "--seed", "9", "--json")
     here = gymposium(*arguments, "--out", "here")
     workers = gymposium(*arguments, *how, "--out", "workers")
@@ -162,7 +162,7 @@ def test_workers_play_what_this_process_plays(gymposium: Run, tmp_path: Path, ho
         assert (tmp_path / "here" / file).read_bytes() == (tmp_path / "workers" / file).read_bytes()
 
 
-def test_a_run_may_go_on_in_workers(gymposium: Run, tmp_path: Path) -> None:
+def test_run_can_resume_in_workers(gymposium: Run, tmp_path: Path) -> None:
     arguments = ("run", "tic_tac_toe", "--players", "mcts-5,random", "-n", "30")
     whole = gymposium(*arguments, "--out", "whole")
     assert whole.returncode == 0, whole.stderr
@@ -184,7 +184,7 @@ def test_a_run_may_go_on_in_workers(gymposium: Run, tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_what_executors_cannot_do_is_refused_before_anything_is_played(
+def test_unsupported_executor_options_are_refused_before_play(
     gymposium: Run, tmp_path: Path, how: tuple[str, ...], said: str
 ) -> None:
     refused = gymposium("run", "tic_tac_toe", "--players", "random,random", *how)
@@ -193,7 +193,7 @@ def test_what_executors_cannot_do_is_refused_before_anything_is_played(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_player_that_does_not_play_the_game_is_no_reason_to_resume(gymposium: Run) -> None:
+def test_player_that_refuses_the_game_gets_no_resume_hint(gymposium: Run) -> None:
     done = gymposium("run", "kuhn_poker", "--players", "openspiel-bot:uniform_random,random", "-n", "3")
     assert done.returncode == 2
     assert "does not play kuhn_poker" in done.stderr

@@ -34,9 +34,7 @@ def gymposium_opponents():
 
 
 @pytest.mark.parametrize("width", [12, 20, 40, 80])
-def test_no_word_of_a_table_is_cut(
-    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tables_cut_no_word(width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     table = Table("", "mcts-10", Column("mean return", no_wrap=True), box=None, title="Scores")
     rows = [("win", "0.850 [0.600, 0.950]", "-12.345"), ("illegal", Text("0.125"), "")]
@@ -48,7 +46,7 @@ def test_no_word_of_a_table_is_cut(
     assert max(map(len, printed.splitlines())) <= width
 
 
-def test_figures_of_a_run_are_whole_in_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_figures_stay_whole_in_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     arguments = ["run", "kuhn_poker", "--players", "random,random", "-n", "4", "--out", str(tmp_path / "run")]
     done = CliRunner().invoke(app, arguments, prog_name="gymposium")
@@ -72,7 +70,9 @@ def test_figures_of_a_run_are_whole_in_a_narrow_terminal(tmp_path: Path, monkeyp
         ["review"],
     ],
 )
-def test_a_path_is_one_line(arguments: list[str], path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_path_is_a_one_line_error(
+    arguments: list[str], path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, [*arguments, path], prog_name="gymposium")
     assert done.exit_code == 2
@@ -81,12 +81,12 @@ def test_a_path_is_one_line(arguments: list[str], path: str, tmp_path: Path, mon
     assert not list(tmp_path.iterdir())
 
 
-def test_a_plugin_of_an_empty_path_is_refused() -> None:
+def test_empty_plugin_path_is_refused() -> None:
     done = CliRunner().invoke(app, ["--plugin", "", "list"], prog_name="gymposium")
     assert (done.exit_code, "--plugin: the path is empty" in done.stderr) == (2, True)
 
 
-def test_no_line_of_a_traceback_steers_the_terminal(tmp_path: Path) -> None:
+def test_tracebacks_cannot_emit_terminal_escapes(tmp_path: Path) -> None:
     (tmp_path / "crashing.py").write_text(CRASHING, encoding="utf-8")
     arguments = ["--plugin", "crashing.py", "run", "kuhn_poker", "--players", "crashing,random", "-n", "2"]
     done = run_command(*arguments, folder=tmp_path, env=os.environ)

@@ -34,7 +34,7 @@ def records(path: Path) -> list[Record]:
     return [item for item in found if isinstance(item, Record)]
 
 
-def test_list(gymposium: Run) -> None:
+def test_list_verb(gymposium: Run) -> None:
     data = as_json(gymposium("list", "--json"))
     goofspiel = next(game for game in data["games"] if game["name"] == "goofspiel")
     assert goofspiel["env_id"] == "TextGoofspiel-v0"
@@ -49,7 +49,7 @@ def test_list(gymposium: Run) -> None:
         assert re.search(rf"{game['name']} +{game['env_id']} +{seats}{hidden} +[A-Z0-9]", text)
 
 
-def test_a_row_of_a_table_is_one_line_in_a_pipe(gymposium: Run) -> None:
+def test_table_row_is_one_line_in_a_pipe(gymposium: Run) -> None:
     lines = gymposium("list", env={"COLUMNS": ""}).stdout.splitlines()
     assert max(map(len, lines)) > 80
     [row] = [line for line in lines if "TextUltimateTicTacToe-v0" in line]
@@ -65,7 +65,7 @@ def gymposium_games():
 """
 
 
-def test_what_is_listed_can_be_copied_from_a_narrow_terminal(gymposium: Run, tmp_path: Path) -> None:
+def test_listed_names_stay_whole_in_a_narrow_terminal(gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "long.py").write_text(LONG)
     narrow = {"COLUMNS": "80"}
     text = gymposium("--plugin", "long.py", "list", env=narrow).stdout
@@ -75,7 +75,7 @@ def test_what_is_listed_can_be_copied_from_a_narrow_terminal(gymposium: Run, tmp
         assert max(map(len, told.splitlines())) <= 80
 
 
-def test_info_shows_rules_parameters_and_a_turn_of_each_seat(gymposium: Run) -> None:
+def test_info_shows_rules_parameters_and_a_turn_per_seat(gymposium: Run) -> None:
     text = gymposium("info", "goofspiel(num_cards=4)").stdout
     assert "goofspiel(num_cards=4)" in text
     assert "from 2 to 16" in text
@@ -126,7 +126,7 @@ def test_run_gives_each_player_each_seat_equally_often(gymposium: Run, seats: in
     assert json.loads(done.stdout)["matches"] == matches
 
 
-def test_run_plays_the_same_in_both_schedules(gymposium: Run, tmp_path: Path) -> None:
+def test_run_is_identical_in_both_schedules(gymposium: Run, tmp_path: Path) -> None:
     arguments = ["run", "leduc_poker", "--players", "mcts-5,random", "-n", "20", "--out"]
     lines = []
     for schedule in ("rounds", "streaming"):
@@ -154,7 +154,7 @@ def test_run_swaps_seats_and_shares_the_deal(gymposium: Run, tmp_path: Path) -> 
     assert len({record.seed for record in fixed}) == 4
 
 
-def test_one_match_is_no_matches(gymposium: Run) -> None:
+def test_one_match_is_singular(gymposium: Run) -> None:
     for verb in (["run", "2048", "--players", "random"], ["eval", "random", "--game", "2048"]):
         done = gymposium(*verb, "-n", "1")
         assert done.returncode == 0, done.stderr
@@ -162,14 +162,14 @@ def test_one_match_is_no_matches(gymposium: Run) -> None:
         assert "1 matches" not in done.stdout + done.stderr
 
 
-def test_run_of_one_match_has_no_interval_and_still_is_json(gymposium: Run) -> None:
+def test_run_of_one_match_has_no_interval_in_json(gymposium: Run) -> None:
     data = as_json(gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", "--json", *HERE))
     assert data["players"][0]["return"][1:] == [None, None]
     again = gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", "--out", "again")
     assert "[–, –]" in again.stdout
 
 
-def test_failed_replies_are_counted_apart(gymposium: Run, stutter: str, tmp_path: Path) -> None:
+def test_failed_replies_are_counted_separately(gymposium: Run, stutter: str, tmp_path: Path) -> None:
     arguments = ["--plugin", stutter, "run", "tic_tac_toe", "--players", "stutter,random", "-n", "30"]
     [bad, good] = as_json(gymposium(*arguments, "--json", *HERE))["players"]
     counts = bad["counts"]["readings"]
@@ -205,7 +205,7 @@ class Long:
 '''
 
 
-def test_where_replies_were_cut_off_the_option_to_raise_is_named(gymposium: Run, tmp_path: Path) -> None:
+def test_cut_off_replies_name_the_option_to_raise(gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "long.py").write_text(LONG_WINDED)
     done = gymposium("--plugin", "long.py", "run", "tic_tac_toe", "--players", "long,long", "-n", "2", *HERE)
     assert done.stderr.count("long: 2 of 6 replies were cut off. Raise max_tokens.") == 1
@@ -218,7 +218,7 @@ def test_where_replies_were_cut_off_the_option_to_raise_is_named(gymposium: Run,
 
 
 @pytest.mark.parametrize(("withheld", "says"), [(1, "long: 1 of 6 replies was cut off. Raise max_tokens."), (2, "")])
-def test_no_token_limit_is_blamed_for_replies_that_a_service_withheld(
+def test_withheld_replies_do_not_blame_the_token_limit(
     gymposium: Run, tmp_path: Path, withheld: int, says: str
 ) -> None:
     (tmp_path / "long.py").write_text(f"{LONG_WINDED}\n    withheld = {withheld}\n")
@@ -275,7 +275,7 @@ class Saying:
         ("tags", "<think>So a1.", "length", "2 of 2 replies were cut off. Raise max_tokens."),
     ],
 )
-def test_failed_replies_are_shown_with_what_helps(
+def test_failed_replies_are_shown_with_advice(
     gymposium: Run, tmp_path: Path, reader: str, text: str, finish: str, says: str
 ) -> None:
     (tmp_path / "saying.py").write_text(SAYING.format(reader=reader, text=text, finish=finish))
@@ -301,9 +301,7 @@ def test_repaired_replies_are_counted_and_shown(gymposium: Run, tmp_path: Path) 
     assert gymposium("verify", RECORD).returncode == 0
 
 
-def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(
-    gymposium: Run, stutter: str, tmp_path: Path
-) -> None:
+def test_replay_shows_failed_replies_without_terminal_escapes(gymposium: Run, stutter: str, tmp_path: Path) -> None:
     arguments = ["--plugin", stutter, "run", "tic_tac_toe", "--players", "stutter,random", "-n", "6"]
     gymposium(*arguments, "--on-illegal", "retry(3)", *HERE)
     done = gymposium("replay", RECORD)
@@ -327,7 +325,7 @@ def test_replay_shows_replies_that_failed_and_lets_none_steer_the_terminal(
 @pytest.mark.parametrize(
     "game", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)", "openspiel:hex(board_size=3)"]
 )
-def test_replay_shows_what_was_seen_and_done(gymposium: Run, tmp_path: Path, game: str) -> None:
+def test_replay_shows_observations_and_moves(gymposium: Run, tmp_path: Path, game: str) -> None:
     """All events in order, and at each move the position as its seat sees it."""
     gymposium("run", game, "--players", "random,random", "-n", "3", *HERE)
     shown = as_json(gymposium("replay", RECORD, "--json"))["matches"]
@@ -347,7 +345,7 @@ def test_replay_shows_what_was_seen_and_done(gymposium: Run, tmp_path: Path, gam
         assert match["returns"] == list(live.returns())
 
 
-def test_replay_of_a_world_shows_the_task_and_each_result_once(gymposium: Run, tmp_path: Path) -> None:
+def test_replay_of_a_world_shows_task_and_results_once(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "tables(rows=20)", "--players", "tables-expert", "-n", "1", "--out", "here")
     text = gymposium("replay", "here").stdout
     [record] = records(tmp_path / "here" / "matches.jsonl")
@@ -358,7 +356,7 @@ def test_replay_of_a_world_shows_the_task_and_each_result_once(gymposium: Run, t
         assert text.count(result["text"]) == 1
 
 
-def test_replay_of_one_seat_shows_nothing_of_the_other(gymposium: Run, tmp_path: Path) -> None:
+def test_replay_of_one_seat_hides_the_other(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "1", *HERE)
     [record] = records(tmp_path / RECORD)
     cards = ["JQK"[int(event.move[-1])] for event in record.events if event.seat == -1]
@@ -384,7 +382,7 @@ def test_replay_finds_a_match_by_number_or_id(gymposium: Run, tmp_path: Path) ->
     assert gymposium("replay", "nowhere.jsonl").returncode == 2
 
 
-def test_verify_reports_the_first_difference_of_each_bad_record(gymposium: Run, tmp_path: Path) -> None:
+def test_verify_reports_the_first_difference_per_record(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "5", *HERE)
     path = tmp_path / RECORD
     done = gymposium("verify", RECORD)
@@ -427,7 +425,7 @@ def _deal(seed: int) -> list[str]:
     return [event.move for event in load_game("kuhn_poker").new(seed).events]
 
 
-def test_records_of_a_game_that_is_not_there(gymposium: Run, tmp_path: Path) -> None:
+def test_replay_of_an_unknown_game_is_an_error(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", *HERE)
     path = tmp_path / RECORD
     path.write_text(path.read_text().replace('"tic_tac_toe"', '"tic_tac_to"'))
@@ -453,7 +451,7 @@ def test_records_of_a_game_that_is_not_there(gymposium: Run, tmp_path: Path) -> 
         ('\n{"a": 1}\n' * 50, "line 2 is not a match record in format 'gymposium-match-4'"),
     ],
 )
-def test_a_file_without_a_record_is_an_error(gymposium: Run, tmp_path: Path, text: str, why: str) -> None:
+def test_file_without_records_is_an_error(gymposium: Run, tmp_path: Path, text: str, why: str) -> None:
     (tmp_path / "other").write_text(text)
     for verb in ("replay", "verify"):
         done = gymposium(verb, "other")
@@ -463,7 +461,7 @@ def test_a_file_without_a_record_is_an_error(gymposium: Run, tmp_path: Path, tex
     assert data["problems"] == len(data["files"][0]["problems"]) == 1
 
 
-def test_replay_of_a_match_against_the_rules_is_an_error(gymposium: Run, tmp_path: Path) -> None:
+def test_replay_of_an_illegal_match_is_an_error(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", *HERE)
     data = json.loads((tmp_path / RECORD).read_text())
     good = json.dumps(data)
@@ -476,7 +474,7 @@ def test_replay_of_a_match_against_the_rules_is_an_error(gymposium: Run, tmp_pat
     assert "At the end seat 0 sees:" in done.stdout  # the other match
 
 
-def test_what_a_record_may_not_name_is_allowed_on_the_command_line(gymposium: Run, tmp_path: Path) -> None:
+def test_command_line_allows_modules_named_in_records(gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("print('imported')\n")
     gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", "--out", "here")
     path = tmp_path / RECORD
@@ -561,7 +559,7 @@ def gymposium_games():
 """
 
 
-def test_run_says_how_many_matches_broke_off_and_plays_them_again(gymposium: Run, tmp_path: Path) -> None:
+def test_run_reports_broken_matches_and_replays_them(gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "breaks.py").write_text(BREAKS)
     done = gymposium("--plugin", "breaks.py", "run", "breaks", "--players", "random", "-n", "8", "--out", "b", "--json")
     assert done.returncode == 0, done.stderr
@@ -575,7 +573,7 @@ def test_run_says_how_many_matches_broke_off_and_plays_them_again(gymposium: Run
     assert f"{8 - finished} matches broke off" in resumed.stderr
 
 
-def test_verify_gives_an_equal_reason_once(gymposium: Run, tmp_path: Path) -> None:
+def test_verify_groups_equal_reasons(gymposium: Run, tmp_path: Path) -> None:
     assert gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "4", "--out", "r").returncode == 0
     lines = (tmp_path / "r" / "matches.jsonl").read_text().replace("kuhn_poker", "kuhn_joker")
     (tmp_path / "m.jsonl").write_text(f"{lines}nonsense\n")
@@ -586,7 +584,7 @@ def test_verify_gives_an_equal_reason_once(gymposium: Run, tmp_path: Path) -> No
     assert len(json.loads(gymposium("verify", "m.jsonl", "--json").stdout)["files"][0]["problems"]) == 5
 
 
-def test_play_calls_tools_a_line_each(gymposium: Run) -> None:
+def test_play_accepts_one_tool_call_per_line(gymposium: Run) -> None:
     call = '{"name": "return_final_answer", "arguments": {"answer": "42", "sources": []}}'
     done = gymposium("play", "mail", "--seed", "3", *HERE, typed=f"look it up\n{call}\n")
     assert done.returncode == 0, done.stderr
@@ -601,7 +599,7 @@ def test_two_people_at_one_terminal(gymposium: Run) -> None:
     assert "seat 1> " in done.stdout
 
 
-def test_when_the_input_ends_early_nothing_is_recorded(gymposium: Run, tmp_path: Path) -> None:
+def test_input_that_ends_early_records_nothing(gymposium: Run, tmp_path: Path) -> None:
     done = gymposium("play", "tic_tac_toe", *HERE, typed="b2\n")
     assert done.returncode == 2
     assert "error: The input ended before the match was over." in done.stderr
@@ -609,7 +607,7 @@ def test_when_the_input_ends_early_nothing_is_recorded(gymposium: Run, tmp_path:
 
 
 @pytest.mark.parametrize("log", ["kaggle.jsonl", "openspiel.jsonl"])
-def test_verify_names_the_command_for_logs_of_other_libraries(gymposium: Run, log: str) -> None:
+def test_verify_names_the_command_for_foreign_logs(gymposium: Run, log: str) -> None:
     path = Path(__file__).parents[2] / "arena" / "audit" / "logs" / log
     done = gymposium("verify", str(path))
     assert done.returncode == 1

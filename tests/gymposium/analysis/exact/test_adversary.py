@@ -31,7 +31,7 @@ def written(path: Path, game: str, player: Any) -> float:
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "goofspiel(num_cards=3)", "tic_tac_toe"])
-def test_it_takes_from_its_target_what_was_computed(odd: OddOne, tmp_path: Path, name: str) -> None:
+def test_adversary_gains_its_computed_exploitability(odd: OddOne, tmp_path: Path, name: str) -> None:
     game, target = load_game(name), odd(1, 0.9)
     taken = written(tmp_path / "a.json", name, target)
     player = make_player(f"exploit:{tmp_path}/a.json")
@@ -42,14 +42,14 @@ def test_it_takes_from_its_target_what_was_computed(odd: OddOne, tmp_path: Path,
     assert (read.game, read.target) == (name, TARGET)
 
 
-def test_it_plays_against_others_too(tmp_path: Path) -> None:
+def test_adversary_plays_other_opponents(tmp_path: Path) -> None:
     written(tmp_path / "a.json", "kuhn_poker", RandomPlayer())
     players = [make_player(f"exploit:{tmp_path}/a.json"), make_player("cfr-10")]
     jobs = [MatchJob(f"m{i}", load_game("kuhn_poker"), players, seed=stream(0, i).getrandbits(48)) for i in range(50)]
     assert all(match.ending.seat is None for match in play(jobs))
 
 
-def test_records_hold_the_digest_and_another_file_is_refused(odd: OddOne, tmp_path: Path) -> None:
+def test_records_hold_the_digest_and_reject_another_file(odd: OddOne, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     written(path, "kuhn_poker", RandomPlayer())
     name = open_adversary(str(path)).name
@@ -62,7 +62,7 @@ def test_records_hold_the_digest_and_another_file_is_refused(odd: OddOne, tmp_pa
         check_named_player(name)  # as in a record that somebody else wrote
 
 
-def test_a_changed_file_and_another_game_are_refused(tmp_path: Path) -> None:
+def test_rejects_a_changed_file_and_another_game(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     written(path, "kuhn_poker", RandomPlayer())
     with pytest.raises(GymposiumError, match=r"does not play leduc_poker; it was fitted for kuhn_poker"):

@@ -22,7 +22,7 @@ def solved(engine: pyspiel.Game, iterations: int) -> pyspiel.TabularPolicy:
 
 
 @pytest.mark.parametrize(("name", "iterations", "most"), [("kuhn_poker", 1000, 0.001), ("leduc_poker", 100, 0.05)])
-def test_it_is_as_far_from_equilibrium_as_openspiel_says(name: str, iterations: int, most: float) -> None:
+def test_distance_from_equilibrium_matches_openspiel(name: str, iterations: int, most: float) -> None:
     game = load_game(name)
     assert isinstance(game, OpenSpielGame)
     found = exploitability(tabulate(game, CfrPlayer(iterations)))
@@ -30,13 +30,13 @@ def test_it_is_as_far_from_equilibrium_as_openspiel_says(name: str, iterations: 
     assert found < most
 
 
-def test_more_iterations_come_closer() -> None:
+def test_more_iterations_reduce_exploitability() -> None:
     game = load_game("kuhn_poker")
     few, many = (exploitability(tabulate(game, CfrPlayer(n))) for n in (2, 200))
     assert many < few / 10
 
 
-def test_bids_that_are_made_at_once_are_found_under_what_each_seat_saw() -> None:
+def test_simultaneous_bids_are_keyed_by_information_state() -> None:
     game = load_game("goofspiel(num_cards=4,points_order=descending)")
     assert isinstance(game, OpenSpielGame)
     in_turn = pyspiel.convert_to_turn_based(game.engine)
@@ -49,7 +49,7 @@ def test_bids_that_are_made_at_once_are_found_under_what_each_seat_saw() -> None
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "goofspiel(num_cards=4)"])
-def test_it_plays_by_its_odds_and_gains_on_random_play(name: str) -> None:
+def test_cfr_player_follows_its_policy_and_beats_random(name: str) -> None:
     game, cfr, random = load_game(name), CfrPlayer(30), make_player("random")
     jobs = [
         MatchJob(f"{i}-{s}", game, [cfr, random] if s == 0 else [random, cfr], i) for i in range(150) for s in (0, 1)
@@ -78,7 +78,7 @@ def test_it_plays_by_its_odds_and_gains_on_random_play(name: str) -> None:
         ("liars_dice(numdice=3)", "histories"),
     ],
 )
-def test_what_it_does_not_play(game: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_unsupported_and_too_large_games(game: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium.analysis.exact.equilibrium.MOST_POSITIONS", 5_000)
     match = load_game(game).new(0)
     with pytest.raises(TooLarge, match=reason):

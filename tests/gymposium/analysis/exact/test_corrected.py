@@ -57,7 +57,7 @@ def spread(one: Policy, other: Policy, known: Known, corrector: LuckCorrector | 
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("table", ["cfr", "odd"])
-def test_the_mean_stays_whatever_the_table(name: str, table: str) -> None:
+def test_correction_keeps_the_mean(name: str, table: str) -> None:
     game = load_game(name)
     one, other = tabulate(game, Odd(1)), tabulate(game, Odd(2))
     corrector = LuckCorrector(tabulate(game, CfrPlayer(50) if table == "cfr" else Odd(3)))
@@ -70,7 +70,7 @@ def test_the_mean_stays_whatever_the_table(name: str, table: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "most"), [("kuhn_poker", 0.6), ("leduc_poker", 0.4)])
-def test_less_spread_against_the_table(name: str, most: float) -> None:
+def test_correction_reduces_variance_against_the_table(name: str, most: float) -> None:
     game = load_game(name)
     one, table = tabulate(game, Odd(1)), tabulate(game, CfrPlayer(300))
     (_, plain), (_, without_chance), (_, less) = (
@@ -85,7 +85,7 @@ def test_less_spread_against_the_table(name: str, most: float) -> None:
     assert less < most * plain
 
 
-def test_replies_that_are_no_legal_moves() -> None:
+def test_corrects_matches_with_illegal_replies() -> None:
     game = load_game("kuhn_poker")
     one, other = tabulate(game, Odd(1, legal_mass=0.8)), tabulate(game, Odd(2))
     corrector = LuckCorrector(tabulate(game, CfrPlayer(50)))
@@ -96,7 +96,7 @@ def test_replies_that_are_no_legal_moves() -> None:
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_a_table_against_itself_needs_no_matches(seat: int) -> None:
+def test_self_play_of_the_table_has_no_variance(seat: int) -> None:
     """If the unknown player plays moves of equal worth, nothing is left to correct."""
     game = load_game("leduc_poker")
     table = tabulate(game, CfrPlayer(300))
@@ -107,7 +107,7 @@ def test_a_table_against_itself_needs_no_matches(seat: int) -> None:
     assert variance < plain / 100
 
 
-def test_events_of_another_game() -> None:
+def test_rejects_events_of_another_game() -> None:
     game = load_game("kuhn_poker")
     corrector = LuckCorrector(tabulate(game, CfrPlayer(5)))
     with pytest.raises(BadRecord, match="is not a possible event in kuhn_poker"):

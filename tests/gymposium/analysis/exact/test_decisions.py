@@ -19,7 +19,7 @@ from gymposium.players.random import RandomPlayer
 OddOne = Callable[..., Any]
 
 
-def test_random_play_at_kuhn_poker() -> None:
+def test_costly_decisions_of_random_kuhn_poker() -> None:
     """With the king (2), the second seat passes half of the bets that it would always win: it loses 2 in each of them,
     and a bet comes in the sixth of the deals in which the first seat has the queen, and as often with the jack."""
     policy = tabulate(load_game("kuhn_poker"), RandomPlayer())
@@ -31,7 +31,7 @@ def test_random_play_at_kuhn_poker() -> None:
 
 @given(seed=st.integers(0, 10**6), mass=st.sampled_from([1.0, 0.8]), pure=st.booleans())
 @settings(max_examples=8, deadline=None)
-def test_the_cost_is_what_a_best_response_loses(odd: OddOne, seed: int, mass: float, pure: bool) -> None:
+def test_cost_is_what_a_best_response_loses(odd: OddOne, seed: int, mass: float, pure: bool) -> None:
     game, player = load_game("kuhn_poker"), odd(seed, mass, pure=pure)
     policy = complete_policy(tabulate(game, player), player)
     response = best_response(policy)
@@ -52,14 +52,14 @@ def test_the_cost_is_what_a_best_response_loses(odd: OddOne, seed: int, mass: fl
         assert decision.cost > 0.0
 
 
-def test_what_cannot_be_exploited_has_no_costly_decision() -> None:
+def test_unexploitable_policy_has_no_costly_decision() -> None:
     game, player = load_game("tic_tac_toe"), ExactPlayer()
     policy = complete_policy(tabulate(game, player), player)
     assert len(policy.table) == 4520
     assert list_costly_decisions(policy, best_response(policy), 5) == []
 
 
-def test_a_response_wins_where_it_can_though_its_opponent_never_leads_there(odd: OddOne) -> None:
+def test_response_wins_from_unreached_positions(odd: OddOne) -> None:
     game, player = load_game("tic_tac_toe"), odd(3, pure=True)
     policy = complete_policy(tabulate(game, player), player)
     response, positions = best_response(policy).policy, build_graph(game).positions

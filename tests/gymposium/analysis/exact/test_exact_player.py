@@ -16,7 +16,7 @@ from gymposium.match import MatchJob, play
 from gymposium.players.protocol import Ask, MatchContext
 
 
-def test_nobody_gets_anything_from_it_at_tic_tac_toe() -> None:
+def test_exact_player_is_unexploitable_at_tic_tac_toe() -> None:
     policy = tabulate(load_game("tic_tac_toe"), ExactPlayer())
     assert exploitability(policy) == 0
     against_random = value(policy).mean
@@ -36,7 +36,7 @@ def test_nobody_gets_anything_from_it_at_tic_tac_toe() -> None:
         ("openspiel:oware(num_houses_per_player=2,num_seeds_per_house=2)", 1),
     ],
 )
-def test_whoever_should_win_does(game: str, worth: float) -> None:
+def test_exact_player_achieves_the_game_value(game: str, worth: float) -> None:
     loaded = load_game(game)
     exact, random = ExactPlayer(), make_player("random")
     for seat, most in ((0, worth), (1, -worth)):
@@ -48,7 +48,7 @@ def test_whoever_should_win_does(game: str, worth: float) -> None:
     assert both == [worth] * 5
 
 
-def test_of_equal_moves_any_is_played() -> None:
+def test_chooses_randomly_among_equal_moves() -> None:
     loaded = load_game("tic_tac_toe")
     first: Counter[str] = Counter()
     exact = ExactPlayer()
@@ -71,7 +71,7 @@ def test_of_equal_moves_any_is_played() -> None:
         ("openspiel:checkers", "positions repeat"),
     ],
 )
-def test_what_it_does_not_play(game: str, reason: str) -> None:
+def test_refuses_unsupported_games(game: str, reason: str) -> None:
     loaded = load_game(game)
     match = loaded.new(0)
     (seat, *_) = match.to_move()
@@ -79,13 +79,13 @@ def test_what_it_does_not_play(game: str, reason: str) -> None:
         ExactPlayer().act([Ask(MatchContext(match, "m", 0), seat, 0)])
 
 
-def test_a_game_with_too_many_positions_is_refused() -> None:
+def test_refuses_a_game_with_too_many_positions() -> None:
     loaded = load_game("othello")
     with pytest.raises(TooLarge, match="more than 500 positions"):
         Minimax(loaded, 0, 500).value(loaded.new(0))
 
 
-def test_where_one_seat_does_not_lose_what_the_other_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_a_general_sum_game(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = load_game("tic_tac_toe")
     monkeypatch.setattr(loaded, "spec", replace(loaded.spec, utility="general_sum"))
     with pytest.raises(GymposiumError, match="not zero-sum"):

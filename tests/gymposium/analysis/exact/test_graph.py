@@ -21,14 +21,14 @@ from gymposium.games.registry import load_game
         ("dark_hex(num_rows=2,num_cols=2)", 70),
     ],
 )
-def test_every_information_state_is_there_once_for_each_seat(name: str, states: int) -> None:
+def test_graph_has_each_information_state_once(name: str, states: int) -> None:
     """4,520 boards of tic-tac-toe have a move to make; the others are OpenSpiel's counts."""
     positions = build_graph(load_game(name)).positions
     assert len({(p.seat, p.view) for p in positions if p.seat >= 0}) == states
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "leduc_poker", "openspiel:nim", "goofspiel(num_cards=3)"])
-def test_a_position_is_what_its_events_lead_to(name: str) -> None:
+def test_position_matches_replay_of_its_events(name: str) -> None:
     game = load_game(name)
     positions = build_graph(game).positions
     for i, position in enumerate(positions):
@@ -56,7 +56,7 @@ def test_a_position_is_what_its_events_lead_to(name: str) -> None:
         "dark_hex(num_rows=2,num_cols=3)",
     ],
 )
-def test_a_view_tells_what_the_seat_knew_and_did_before(name: str) -> None:
+def test_view_implies_perfect_recall(name: str) -> None:
     """Best responses rely on it: they are computed for each view, from the ends backwards."""
     positions = build_graph(load_game(name)).positions
     before: list[tuple[tuple[object, ...], tuple[object, ...]]] = [((), ())] * len(positions)
@@ -85,12 +85,12 @@ def test_a_view_tells_what_the_seat_knew_and_did_before(name: str) -> None:
         ("openspiel:coin_game", "does not expose what a seat knows"),
     ],
 )
-def test_what_cannot_be_traversed_is_refused_with_the_reason(name: str, reason: str) -> None:
+def test_untraversable_games_are_refused_with_the_reason(name: str, reason: str) -> None:
     with pytest.raises(TooLarge, match=reason):
         build_graph(load_game(name))
 
 
-def test_the_number_of_positions_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_position_count_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     check_small(load_game("leduc_poker"))
     with pytest.raises(TooLarge, match="connect_four has more than 20,000 positions"):
         check_small(load_game("connect_four"))

@@ -19,7 +19,7 @@ from gymposium.players.random import RandomPlayer
 OddOne = Callable[..., Any]
 
 
-def test_random_play_is_uniform_everywhere() -> None:
+def test_random_policy_is_uniform() -> None:
     policy = tabulate(load_game("leduc_poker"), RandomPlayer())
     assert len(policy.table) == 936
     for found in policy.table.values():
@@ -28,7 +28,7 @@ def test_random_play_is_uniform_everywhere() -> None:
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "kuhn_poker"])
-def test_it_is_asked_what_the_driver_asks(odd: OddOne, name: str) -> None:
+def test_tabulation_asks_what_play_asks(odd: OddOne, name: str) -> None:
     game, player = load_game(name), odd(1)
     tabulate(game, player)
     in_table = [asked for batch in player.asked for asked in batch]
@@ -47,7 +47,7 @@ def test_it_is_asked_what_the_driver_asks(odd: OddOne, name: str) -> None:
     assert all(asked in in_table for asked in noting.seen[:400])
 
 
-def test_only_what_it_can_get_into_is_asked_and_in_few_batches(odd: OddOne) -> None:
+def test_asks_only_reachable_states_in_few_batches(odd: OddOne) -> None:
     game, player = load_game("tic_tac_toe"), odd(3, pure=True)
     policy = tabulate(game, player)
     assert len(policy.table) < 1000
@@ -64,14 +64,14 @@ def test_only_what_it_can_get_into_is_asked_and_in_few_batches(odd: OddOne) -> N
             match.apply({event.seat: event.move})
 
 
-def test_one_seat_alone(odd: OddOne) -> None:
+def test_tabulates_a_single_seat(odd: OddOne) -> None:
     game = load_game("kuhn_poker")
     assert {seat for seat, _ in tabulate(game, odd(1), seats=[1]).table} == {1}
     both = tabulate(game, odd(1))
     assert both.table == {**tabulate(game, odd(1), seats=[0]).table, **tabulate(game, odd(1), seats=[1]).table}
 
 
-def test_restricted_is_without_forfeits(odd: OddOne) -> None:
+def test_restricted_policy_excludes_forfeits(odd: OddOne) -> None:
     policy = tabulate(load_game("kuhn_poker"), odd(1, 0.75))
     assert (policy.legal_mass, policy.exact) == (0.75, False)
     alone = policy.restrict()
@@ -79,7 +79,7 @@ def test_restricted_is_without_forfeits(odd: OddOne) -> None:
     assert [f.probabilities for f in alone.table.values()] == [f.probabilities for f in policy.table.values()]
 
 
-def test_without_any_legal_move_there_is_no_restricted_policy(odd: OddOne) -> None:
+def test_restriction_without_legal_moves_is_an_error(odd: OddOne) -> None:
     policy = tabulate(load_game("kuhn_poker"), odd(1))
     state, found = next(iter(policy.table.items()))
     never = replace(found, probabilities=(0.0,) * len(found.moves), legal_mass=0.0)
@@ -87,12 +87,12 @@ def test_without_any_legal_move_there_is_no_restricted_policy(odd: OddOne) -> No
         Policy(policy.game, policy.player, {**policy.table, state: never}).restrict()
 
 
-def test_a_player_that_cannot_say_its_odds_is_refused() -> None:
+def test_refuses_players_without_move_probabilities() -> None:
     with pytest.raises(GymposiumError, match="mcts-10 does not report its move probabilities"):
         tabulate(load_game("tic_tac_toe"), make_player("mcts-10"))
 
 
-def test_a_player_that_answers_for_other_moves_is_found_out(odd: OddOne) -> None:
+def test_distributions_over_other_moves_are_an_error(odd: OddOne) -> None:
     class Wrong(type(odd(1))):  # type: ignore[misc]
         def distributions(self, asks: Any) -> Any:
             return [replace(found, moves=found.moves[::-1]) for found in super().distributions(asks)]
@@ -101,6 +101,6 @@ def test_a_player_that_answers_for_other_moves_is_found_out(odd: OddOne) -> None
         tabulate(load_game("tic_tac_toe"), Wrong(1))
 
 
-def test_the_graph_is_made_once() -> None:
+def test_graph_is_cached() -> None:
     game = load_game("tic_tac_toe")
     assert build_graph(game) is build_graph(load_game("tic_tac_toe"))

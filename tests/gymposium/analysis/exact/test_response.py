@@ -55,17 +55,17 @@ class SampledPlayer(RandomPlayer):
         ("tic_tac_toe", 0.9948, 0.9249),
     ],
 )
-def test_the_most_that_can_be_had_of_random_play(name: str, first: float, second: float) -> None:
+def test_best_response_to_random_play_matches_published_values(name: str, first: float, second: float) -> None:
     response = best_response(tabulate(load_game(name), RandomPlayer()))
     assert [o.mean_return for o in response.value.seats] == pytest.approx([first, second], abs=1e-4)
     assert response.exploitability == pytest.approx((first + second) / 2, abs=1e-4)
 
 
-def test_uniform_kuhn_poker() -> None:
+def test_exploitability_of_uniform_kuhn_poker() -> None:
     assert exploitability(tabulate(load_game("kuhn_poker"), RandomPlayer())) == pytest.approx(11 / 24)
 
 
-def test_against_random_play_it_is_the_greatest_return() -> None:
+def test_best_response_to_random_matches_the_optimum() -> None:
     game = load_game("tic_tac_toe")
     found = best_response(tabulate(game, RandomPlayer())).value.mean
     assert found.mean_return == pytest.approx(optima_against_random(game)["best return"].mean_return)
@@ -85,7 +85,7 @@ def test_against_random_play_it_is_the_greatest_return() -> None:
 )
 @given(seed=st.integers(0, 10**6), pure=st.booleans())
 @settings(max_examples=5, deadline=None)
-def test_exploitability_is_openspiels(odd: OddOne, known: OddOne, name: str, seed: int, pure: bool) -> None:
+def test_exploitability_matches_openspiel(odd: OddOne, known: OddOne, name: str, seed: int, pure: bool) -> None:
     policy = tabulate(load_game(name), odd(seed, pure=pure))
     theirs = known(policy)
     expected = openspiel_exploitability.exploitability(theirs.game, theirs)
@@ -94,7 +94,7 @@ def test_exploitability_is_openspiels(odd: OddOne, known: OddOne, name: str, see
 
 @given(seed=st.integers(0, 10**6), mass=st.sampled_from([1.0, 0.8]))
 @settings(max_examples=5, deadline=None)
-def test_no_other_response_gets_more_where_something_is_hidden(odd: OddOne, seed: int, mass: float) -> None:
+def test_no_deterministic_policy_beats_the_best_response(odd: OddOne, seed: int, mass: float) -> None:
     """Forfeits included: all 64 deterministic policies of the first seat of kuhn_poker are tried."""
     policy = tabulate(load_game("kuhn_poker"), odd(seed, mass))
     found = best_response(policy)
@@ -111,7 +111,7 @@ def test_no_other_response_gets_more_where_something_is_hidden(odd: OddOne, seed
 
 @given(seed=st.integers(0, 10**6), pure=st.booleans())
 @settings(max_examples=15, deadline=None)
-def test_where_nothing_is_hidden_it_is_what_openspiel_finds_in_all_histories(
+def test_best_response_matches_openspiel_in_perfect_information(
     odd: OddOne, known: OddOne, seed: int, pure: bool
 ) -> None:
     game = load_game("clobber(rows=2,columns=3)")
@@ -125,7 +125,7 @@ def test_where_nothing_is_hidden_it_is_what_openspiel_finds_in_all_histories(
 
 @given(seed=st.integers(0, 10**6), other=st.integers(0, 10**6), mass=st.sampled_from([1.0, 0.8]))
 @settings(max_examples=15, deadline=None)
-def test_nobody_gets_more(odd: OddOne, seed: int, other: int, mass: float) -> None:
+def test_best_response_bounds_other_policies(odd: OddOne, seed: int, other: int, mass: float) -> None:
     """Forfeits included."""
     game = load_game("clobber(rows=2,columns=3)")
     policy = tabulate(game, odd(seed, mass))
@@ -135,7 +135,7 @@ def test_nobody_gets_more(odd: OddOne, seed: int, other: int, mass: float) -> No
             assert got.mean_return <= most.mean_return + 1e-12
 
 
-def test_a_perfect_opponent_of_a_pure_policy_wins_or_draws(odd: OddOne) -> None:
+def test_best_response_to_a_pure_policy_never_loses(odd: OddOne) -> None:
     """Tic-tac-toe is a draw, and a response is a policy like any other: it can meet others and be answered."""
     policy = tabulate(load_game("tic_tac_toe"), odd(5, pure=True))
     response = best_response(policy)
@@ -146,7 +146,7 @@ def test_a_perfect_opponent_of_a_pure_policy_wins_or_draws(odd: OddOne) -> None:
     assert 0.0 < value(response.policy).mean.win < 1.0
 
 
-def test_what_is_not_known_exactly_has_no_best_response(odd: OddOne) -> None:
+def test_partial_and_estimated_policies_have_no_best_response(odd: OddOne) -> None:
     game = load_game("kuhn_poker")
     with pytest.raises(GymposiumError, match="seat 1: tabulate both"):
         best_response(tabulate(game, odd(1), seats=[0]))
@@ -154,7 +154,7 @@ def test_what_is_not_known_exactly_has_no_best_response(odd: OddOne) -> None:
         best_response(tabulate(game, SampledPlayer(16)))
 
 
-def test_a_response_to_an_estimate_is_not_credited_with_the_noise() -> None:
+def test_response_to_an_estimate_ignores_sampling_noise() -> None:
     """Random play, counted from few samples, looks exploitable for more than the 11/24 that it is."""
     game, optimum = load_game("kuhn_poker"), 11 / 24
     noisy, held = [], []
@@ -167,7 +167,7 @@ def test_a_response_to_an_estimate_is_not_credited_with_the_noise() -> None:
     assert measure(game, SampledPlayer(4096)).as_played.exploitability == pytest.approx(optimum, abs=0.05)
 
 
-def test_all_measures_of_one_player(odd: OddOne) -> None:
+def test_measure_reports_played_and_restricted_policies(odd: OddOne) -> None:
     found = measure(load_game("kuhn_poker"), odd(1, 0.9)).as_dict()
     assert (found["states"], found["legal_mass"], found["exact"]) == (12, 0.9, False)
     played, alone = found["as_played"], found["restricted"]
@@ -178,7 +178,7 @@ def test_all_measures_of_one_player(odd: OddOne) -> None:
     assert played["against_random"]["mean_return"] < alone["against_random"]["mean_return"]
 
 
-def test_a_game_that_is_not_zero_sum_has_no_exploitability() -> None:
+def test_general_sum_game_has_no_exploitability() -> None:
     found = measure(load_game("openspiel:tiny_hanabi"), RandomPlayer())
     assert found.as_played.response is not None
     assert found.as_played.exploitability is None

@@ -28,7 +28,7 @@ from gymposium.players.random import RandomPlayer
 OddOne = Callable[..., Any]
 
 
-def test_all_replies_are_spent_and_each_seed_repeats(odd: OddOne) -> None:
+def test_sampling_spends_all_replies_reproducibly(odd: OddOne) -> None:
     game, told = load_game("kuhn_poker"), list[int]()
     found = sample_policy(game, odd(1, 0.9), 1000, 3, told.append)
     assert found.count == sum(told) == 1000
@@ -37,7 +37,7 @@ def test_all_replies_are_spent_and_each_seed_repeats(odd: OddOne) -> None:
     assert found.replies != sample_policy(game, odd(1, 0.9), 1000, 4).replies
 
 
-def test_shares_are_those_of_the_player(odd: OddOne) -> None:
+def test_sampled_frequencies_match_the_policy(odd: OddOne) -> None:
     game, player = load_game("kuhn_poker"), odd(1, 0.9)
     found, true = sample_policy(game, player, 20_000), tabulate(game, player)
     for state, seen in found.policy(forfeits=True).table.items():
@@ -47,7 +47,7 @@ def test_shares_are_those_of_the_player(odd: OddOne) -> None:
             assert share == pytest.approx(odds, abs=4 * 0.5 / (count * 0.8) ** 0.5)
 
 
-def test_folds_part_the_replies(odd: OddOne) -> None:
+def test_folds_partition_the_replies(odd: OddOne) -> None:
     found = sample_policy(load_game("kuhn_poker"), odd(1, 0.7), 800)
     for forfeits in (False, True):
         counts = [found.policy(forfeits=forfeits, folds=[fold]).table for fold in range(4)]
@@ -55,7 +55,7 @@ def test_folds_part_the_replies(odd: OddOne) -> None:
     assert found.policy(forfeits=False, folds=[]).table == {}
 
 
-def test_replies_are_spent_where_they_tell_most() -> None:
+def test_replies_are_allocated_where_most_informative() -> None:
     """Evenly spent replies leave a wider interval."""
     game = load_game("leduc_poker")
     found = sample_policy(game, RandomPlayer(), 6000)
@@ -68,7 +68,7 @@ def test_replies_are_spent_where_they_tell_most() -> None:
 
 
 @pytest.mark.parametrize(("mass", "pure"), [(1.0, False), (0.9, False), (1.0, True)])
-def test_the_interval_holds_the_truth(odd: OddOne, mass: float, pure: bool) -> None:
+def test_interval_covers_the_exact_value(odd: OddOne, mass: float, pure: bool) -> None:
     game, players = load_game("kuhn_poker"), 25
     held = {False: 0, True: 0}
     for seed in range(players):
@@ -85,7 +85,7 @@ def test_the_interval_holds_the_truth(odd: OddOne, mass: float, pure: bool) -> N
 
 @given(seed=st.integers(0, 10**6), other=st.integers(0, 10**6), dropped=st.sets(st.integers(0, 11), max_size=6))
 @settings(max_examples=20, deadline=None)
-def test_unknown_states_count_as_the_best_and_the_worst(odd: OddOne, seed: int, other: int, dropped: set[int]) -> None:
+def test_unknown_states_get_worst_case_bounds(odd: OddOne, seed: int, other: int, dropped: set[int]) -> None:
     """Whatever a player does in the states that are dropped, the bounds hold it."""
     game = load_game("kuhn_poker")
     graph, policy = build_graph(game), tabulate(game, odd(seed))
@@ -114,7 +114,7 @@ def test_too_few_replies_leave_states_unknown() -> None:
     assert between.low <= 2.3737 <= between.high
 
 
-def test_who_gives_probabilities(odd: OddOne) -> None:
+def test_detects_players_with_move_probabilities(odd: OddOne) -> None:
     game = load_game("kuhn_poker")
     assert knows_probabilities(game, RandomPlayer())
     assert knows_probabilities(game, odd(1))

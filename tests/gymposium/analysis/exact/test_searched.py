@@ -49,30 +49,28 @@ def gained(name: str, player: Any, simulations: int, asked: Any = None) -> tuple
         ("tic_tac_toe", 20_000, 0.9),
     ],
 )
-def test_it_gets_nearly_as_much_from_random_play_as_the_best_response(
-    name: str, simulations: int, share: float
-) -> None:
+def test_searched_response_nearly_matches_the_best_response(name: str, simulations: int, share: float) -> None:
     found, best = gained(name, RandomPlayer(), simulations)
     assert share * best <= found <= best + 1e-9
 
 
-def test_forfeits_are_taken_too(odd: OddOne) -> None:
+def test_searched_response_exploits_forfeits(odd: OddOne) -> None:
     found, best = gained("kuhn_poker", odd(2, 0.8), 4000)
     assert 0.95 * best <= found <= best + 1e-9
 
 
-def test_a_player_that_does_not_know_its_probabilities_is_asked_each_time() -> None:
+def test_player_without_probabilities_is_asked_each_time() -> None:
     found, best = gained("kuhn_poker", RandomPlayer(), 2000, Silent())
     assert 0.99 * best <= found
 
 
-def test_it_repeats() -> None:
+def test_search_is_deterministic_per_seed() -> None:
     game, player = load_game("phantom_ttt"), RandomPlayer()
     first, second = (search_response(game, player, 1, 300, seed=4) for _ in range(2))
     assert first == second
     assert first != search_response(game, player, 1, 300, seed=5)
 
 
-def test_other_games_are_refused() -> None:
+def test_refuses_unsupported_games() -> None:
     with pytest.raises(GymposiumError, match="two seats and lists of legal moves"):
         search_response(load_game("hearts"), make_player("random"), 0, 10)

@@ -20,7 +20,7 @@ from gymposium.util.streams import stream
 OddOne = Callable[..., Any]
 
 
-def test_random_play_at_tic_tac_toe() -> None:
+def test_random_value_at_tic_tac_toe() -> None:
     found = value(tabulate(load_game("tic_tac_toe"), RandomPlayer()))
     first, second = found.seats
     assert (first.win, first.draw, first.loss) == pytest.approx((0.5849, 0.1270, 0.2881), abs=5e-5)
@@ -30,14 +30,14 @@ def test_random_play_at_tic_tac_toe() -> None:
 
 
 @pytest.mark.parametrize(("name", "first"), [("kuhn_poker", 0.125), ("leduc_poker", -0.0781)])
-def test_random_play_at_poker(name: str, first: float) -> None:
+def test_random_value_at_poker(name: str, first: float) -> None:
     found = value(tabulate(load_game(name), RandomPlayer()))
     assert [o.mean_return for o in found.seats] == pytest.approx([first, -first], abs=5e-5)
 
 
 @given(mine=st.integers(0, 10**6), theirs=st.integers(0, 10**6), pure=st.booleans())
 @settings(max_examples=15, deadline=None)
-def test_it_is_openspiels_value(odd: OddOne, known: OddOne, mine: int, theirs: int, pure: bool) -> None:
+def test_value_matches_openspiel(odd: OddOne, known: OddOne, mine: int, theirs: int, pure: bool) -> None:
     game = load_game("kuhn_poker")
     policies = [tabulate(game, odd(mine, pure=pure)), tabulate(game, odd(theirs))]
     found = value(*policies)
@@ -51,7 +51,7 @@ def test_it_is_openspiels_value(odd: OddOne, known: OddOne, mine: int, theirs: i
     ("name", "mass"),
     [("tic_tac_toe", 1.0), ("tic_tac_toe", 0.9), ("leduc_poker", 0.95), ("goofspiel(num_cards=3)", 0.6)],
 )
-def test_matches_come_out_so(odd: OddOne, name: str, mass: float) -> None:
+def test_value_matches_simulated_matches(odd: OddOne, name: str, mass: float) -> None:
     """Frequencies and returns of 1,500 matches in each seat within Hoeffding's bound: one run in 10,000 may fail, and
     this one is always the same."""
     game, player, opponent, matches = load_game(name), odd(1, mass), odd(2, 0.97 if mass > 0.9 else mass), 1500
@@ -71,12 +71,12 @@ def test_matches_come_out_so(odd: OddOne, name: str, mass: float) -> None:
         assert mass == 1.0 or any(played.ending.seat == seat for played in ended)
 
 
-def test_policies_of_two_games_do_not_meet() -> None:
+def test_policies_of_different_games_are_an_error() -> None:
     one, other = (tabulate(load_game(name), RandomPlayer()) for name in ("kuhn_poker", "leduc_poker"))
     with pytest.raises(GymposiumError, match="are for different games"):
         value(one, other)
 
 
-def test_a_seat_that_was_not_asked_for_has_no_value() -> None:
+def test_untabulated_seat_has_no_value() -> None:
     with pytest.raises(GymposiumError, match="Tabulate it for this seat"):
         value(tabulate(load_game("kuhn_poker"), RandomPlayer(), seats=[0]))

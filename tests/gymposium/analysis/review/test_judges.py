@@ -41,7 +41,7 @@ def reviews(game: Game, judge: str, *names: str, matches: int = 6) -> list[Match
         ("backgammon", "search-10000"),
     ],
 )
-def test_the_judge_of_a_game(game: str, judge: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chooses_the_judge_by_game(game: str, judge: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium.analysis.review.judge.MOST_POSITIONS", 5_000)
     assert choose_judge(load_game(game)).name == judge
 
@@ -58,19 +58,19 @@ def test_the_judge_of_a_game(game: str, judge: str, monkeypatch: pytest.MonkeyPa
         ("openspiel:gin_rummy", "search-10", "search-10 does not play openspiel:gin_rummy"),
     ],
 )
-def test_a_game_that_is_not_judged(game: str, judge: str | None, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unjudgeable_games_are_refused(game: str, judge: str | None, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium.analysis.review.judge.MOST_POSITIONS", 5_000)
     with pytest.raises(UnjudgeableGame, match=why):
         choose_judge(load_game(game), judge)
 
 
 @pytest.mark.parametrize("name", ["", "mcts-10", "cfr-0", "search", "cfr-x", "exact-1"])
-def test_a_judge_that_is_not_known(name: str) -> None:
+def test_unknown_judge_is_an_error(name: str) -> None:
     with pytest.raises(BadOption, match="Use exact, cfr-N or search-N"):
         choose_judge(load_game("kuhn_poker"), name)
 
 
-def test_minimax_says_what_was_lost() -> None:
+def test_minimax_losses_match_position_values() -> None:
     game = load_game("tic_tac_toe")
     solved = Minimax(game, 0, 10_000)
     for record in records(game, "random", "random"):
@@ -87,13 +87,13 @@ def test_minimax_says_what_was_lost() -> None:
         assert all((one.best is None) == (one.loss == 0.0) for one in found.decisions)
 
 
-def test_exact_play_gives_nothing_away() -> None:
+def test_exact_play_loses_nothing() -> None:
     game = load_game("tic_tac_toe")
     assert all(one.loss == 0 for review in reviews(game, "exact", "exact", "exact") for one in review.decisions)
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "goofspiel(num_cards=3)", "liars_dice(dice_sides=3)"])
-def test_what_a_policy_gives_away_is_what_it_gets_less_than_the_best_response(name: str) -> None:
+def test_losses_satisfy_the_performance_difference_lemma(name: str) -> None:
     """The performance difference lemma (Kakade and Langford, 2002): the mean of what the moves give away, over all
     matches against the table, is the difference of the mean returns."""
     game = load_game(name)
@@ -117,7 +117,7 @@ def test_what_a_policy_gives_away_is_what_it_gets_less_than_the_best_response(na
         assert math.fsum(given) == pytest.approx(best - value(odd, table).seats[seat].mean_return, abs=1e-9)
 
 
-def test_a_decision_is_judged_by_what_its_seat_knew() -> None:
+def test_decisions_are_judged_by_seat_knowledge() -> None:
     """A player near an equilibrium loses half of its matches and gives nearly nothing away."""
     game = load_game("kuhn_poker")
     near = [one for review in reviews(game, "cfr-1000", "cfr-1000", "cfr-1000", matches=40) for one in review.decisions]
@@ -128,20 +128,20 @@ def test_a_decision_is_judged_by_what_its_seat_knew() -> None:
 
 
 @pytest.mark.parametrize("game", ["connect_four(rows=4,columns=4)", "phantom_ttt", "pig(winscore=20)"])
-def test_search_says_the_same_each_time(game: str) -> None:
+def test_search_judge_is_deterministic(game: str) -> None:
     one, again = (reviews(load_game(game), "search-200", "random", "mcts-20", matches=2) for _ in range(2))
     assert one == again
     assert all(decision.loss >= 0.0 for review in one for decision in review.decisions)
 
 
-def test_search_solves_the_end_of_a_match() -> None:
+def test_search_judge_solves_endgames() -> None:
     game = load_game("connect_four(rows=4,columns=4)")
     for record in records(game, "random", "random", matches=3):
         exact, found = (review_match(record, choose_judge(game, judge)).decisions for judge in ("exact", "search-100"))
         assert exact[-3:] == found[-3:]
 
 
-def test_a_table_has_a_digest() -> None:
+def test_table_judge_has_a_digest() -> None:
     game = load_game("kuhn_poker")
     one, other = choose_judge(game, "cfr-10"), choose_judge(game, "cfr-11")
     assert one.digest.startswith("sha256:")

@@ -45,7 +45,7 @@ def review(*decisions: ReviewedDecision) -> MatchReview:
     return MatchReview(record="", decisions=[*decisions], unjudged=0)
 
 
-def test_a_forfeit_gives_away_what_was_still_to_be_had(tmp_path: Path) -> None:
+def test_forfeit_loses_the_remaining_value(tmp_path: Path) -> None:
     write(tmp_path / "m.jsonl", "tic_tac_toe", [ScriptedPlayer("a1", "b1", "nonsense"), ScriptedPlayer("c3", "b3")])
     ((_, record),) = read_records(tmp_path / "m.jsonl")
     assert isinstance(record, Record)
@@ -56,7 +56,7 @@ def test_a_forfeit_gives_away_what_was_still_to_be_had(tmp_path: Path) -> None:
     assert [one.failed for one in found[:-1]] == [False] * 4
 
 
-def test_a_drawn_move_is_a_failed_reply(tmp_path: Path) -> None:
+def test_drawn_move_counts_as_failed_reply(tmp_path: Path) -> None:
     write(tmp_path / "m.jsonl", "tic_tac_toe", [ScriptedPlayer("nonsense"), "random"], policy="random")
     ((_, record),) = read_records(tmp_path / "m.jsonl")
     assert isinstance(record, Record)
@@ -83,7 +83,7 @@ def test_every_decision_is_reviewed_once(game: str, policy: str) -> None:
             assert one.failed
 
 
-def test_moves_of_a_random_opening_are_nobodys() -> None:
+def test_random_opening_moves_are_not_reviewed() -> None:
     from gymposium import make_player
     from gymposium.match import MatchJob, play
 
@@ -93,7 +93,7 @@ def test_moves_of_a_random_opening_are_nobodys() -> None:
     assert [one.step for one in found] == [*range(3, 3 + len(found))]
 
 
-def test_the_decision_that_lost() -> None:
+def test_finds_the_losing_decision() -> None:
     lost = review(decision(0, 0, 0.8), decision(1, 1, 0.9), decision(2, 0, 0.5), decision(4, 0, 0.1))
     found = lost.find_losing_decision((-1, 1), -1, 1, exact=True)
     assert found is not None
@@ -106,7 +106,7 @@ def test_the_decision_that_lost() -> None:
     assert review(decision(0, 0, 0.0)).find_losing_decision((-1, 1), -1, 1, exact=True) is None
 
 
-def test_reviews_are_kept_beside_the_matches(tmp_path: Path, executor: LocalExecutor) -> None:
+def test_reviews_are_stored_beside_the_matches(tmp_path: Path, executor: LocalExecutor) -> None:
     file = tmp_path / "m.jsonl"
     write(file, "tic_tac_toe", ["random", "random"], seeds=range(4))
     first = review_file(file, None, executor)
@@ -131,7 +131,7 @@ def test_reviews_are_kept_beside_the_matches(tmp_path: Path, executor: LocalExec
     assert review_file(file, "search-10", executor).new == 1
 
 
-def test_workers_review_alike(tmp_path: Path, executor: LocalExecutor) -> None:
+def test_parallel_review_matches_serial_review(tmp_path: Path, executor: LocalExecutor) -> None:
     file, other = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
     for path in (file, other):
         write(path, "connect_four", ["random", "random"], seeds=range(18))
@@ -139,7 +139,7 @@ def test_workers_review_alike(tmp_path: Path, executor: LocalExecutor) -> None:
         assert review_file(other, "search-5", several).reviews == review_file(file, "search-5", executor).reviews
 
 
-def test_a_match_that_cannot_be_played_again_is_named(tmp_path: Path, executor: LocalExecutor) -> None:
+def test_unreplayable_match_is_reported(tmp_path: Path, executor: LocalExecutor) -> None:
     file = tmp_path / "m.jsonl"
     write(file, "tic_tac_toe", ["random", "random"], seeds=range(2))
     changed, kept = (json.loads(line)["id"] for line in file.read_text().splitlines())
@@ -153,7 +153,9 @@ def test_a_match_that_cannot_be_played_again_is_named(tmp_path: Path, executor: 
     ("games", "why"),
     [((), "contains no match"), (("tic_tac_toe", "connect_four"), "matches of 2 games"), (("solitaire",), "two seats")],
 )
-def test_files_that_are_not_reviewed(tmp_path: Path, executor: LocalExecutor, games: tuple[str, ...], why: str) -> None:
+def test_refuses_empty_mixed_and_unjudgeable_files(
+    tmp_path: Path, executor: LocalExecutor, games: tuple[str, ...], why: str
+) -> None:
     file = tmp_path / "m.jsonl"
     file.touch()
     for game in games:
@@ -162,7 +164,7 @@ def test_files_that_are_not_reviewed(tmp_path: Path, executor: LocalExecutor, ga
         review_file(file, None, executor)
 
 
-def test_a_file_of_reviews_that_is_none(tmp_path: Path) -> None:
+def test_rejects_invalid_review_files(tmp_path: Path) -> None:
     get_review_path(tmp_path / "m.jsonl").write_text("{}")
     with pytest.raises(BadRecord, match=r"holds no reviews of matches.*gymposium review"):
         read_review(tmp_path / "m.jsonl")
@@ -173,7 +175,7 @@ def test_a_file_of_reviews_that_is_none(tmp_path: Path) -> None:
     assert read_review(tmp_path / "m.jsonl") == made
 
 
-def test_lost_per_move_counts_failures_apart() -> None:
+def test_loss_per_move_excludes_failures() -> None:
     tally = LossTally()
     tally.add(["a", "b"], 1, review(decision(0, 0, 0.5), decision(1, 1, 0.0), decision(2, 0, 1.0, failed=True)), -1, 1)
     tally.add(["b", "a"], 1, review(decision(0, 0, 0.2), decision(1, 1, 0.1)), -1, 1)
@@ -186,7 +188,7 @@ def test_lost_per_move_counts_failures_apart() -> None:
 
 
 @pytest.mark.parametrize("given", [0.0, 2.0])
-def test_a_few_equal_deals_say_little(given: float) -> None:
+def test_few_equal_deals_give_a_wide_interval(given: float) -> None:
     tally = LossTally()
     for deal in range(2):
         tally.add(["a"], deal, review(decision(0, 0, given)), -1, 1)
@@ -197,7 +199,7 @@ def test_a_few_equal_deals_say_little(given: float) -> None:
     assert lost.high - lost.low > 0.5
 
 
-def test_the_interval_holds_the_truth() -> None:
+def test_interval_covers_the_mean_loss() -> None:
     """In simulated matches: deals differ in what they cost, and in how many moves they take."""
     draws, held = random.Random(7), 0
     for _ in range(400):
