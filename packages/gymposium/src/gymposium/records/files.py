@@ -196,5 +196,5 @@ def parse_records(lines: Iterable[str], path: str | Path) -> Iterator[tuple[int,
 
 def make_no_records_problem(path: str | Path, problems: Sequence[Problem]) -> Problem:
     """Return the problem to report for a file without records. `problems` are those of its lines."""
-    why = f"line {problems[0].where.rpartition(':')[2]} is {problems[0].what}" if problems else "it is empty"
+    why = f"line {problems[0].where.rpartition(':')[2]}: {problems[0].what}" if problems else "it is empty"
     return Problem(str(path), f"has no match record: {why}")
