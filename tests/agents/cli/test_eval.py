@@ -87,7 +87,7 @@ def records(path: Path) -> list[Record]:
     return [record for record in found if isinstance(record, Record)]
 
 
-def test_every_rate_has_its_interval_overall_and_by_seat(run: Any, tmp_path: Path) -> None:
+def test_rates_have_intervals_overall_and_by_seat(run: Any, tmp_path: Path) -> None:
     done = run("eval", "fails", "--game", "tic_tac_toe", "--opponents", "random", "-n", "60", "--json", "--out", "m")
     assert done.returncode == 0, done.stderr
     [game] = json.loads(done.stdout)["games"]
@@ -117,7 +117,7 @@ def test_every_rate_has_its_interval_overall_and_by_seat(run: Any, tmp_path: Pat
     assert verify_file(tmp_path / "m" / "matches.jsonl").problems == []
 
 
-def test_the_default_number_of_matches_is_shared_evenly_by_the_seats(run: Any) -> None:
+def test_default_match_count_is_balanced_across_seats(run: Any) -> None:
     games = ("--game", "universal_poker(players=3)", "--game", "kuhn_poker")
     done = run("eval", "random", *games, "--opponents", "random", "--json")
     assert done.returncode == 0, done.stderr
@@ -127,7 +127,7 @@ def test_the_default_number_of_matches_is_shared_evenly_by_the_seats(run: Any) -
         assert {seat["matches"] for seat in game["opponents"]["random"]["seats"]} == {share}
 
 
-def test_exact_figures_stand_beside_those_of_matches(run: Any) -> None:
+def test_exact_figures_accompany_sampled_ones(run: Any) -> None:
     options = ("--game", "kuhn_poker", "--game", "pig", "--opponents", "random", "-n", "2", "--exact")
     done = run("eval", "random", *options, "--json")
     assert done.returncode == 0, done.stderr
@@ -146,23 +146,21 @@ def test_exact_figures_stand_beside_those_of_matches(run: Any) -> None:
     assert "random has no exact figures: pig has matches of more than 300 moves." in text
 
 
-def test_a_person_gets_a_command_that_can_be_typed(run: Any, tmp_path: Path) -> None:
+def test_human_player_suggests_the_play_command(run: Any, tmp_path: Path) -> None:
     (tmp_path / "players.py").write_text(PLAYERS, encoding="utf-8")
     done = run("--plugin", "players.py", "eval", "human", "--game", "kuhn_poker")
     assert done.returncode == 2
     assert f"gymposium --plugin {tmp_path / 'players.py'} play kuhn_poker" in done.stderr
 
 
-def test_exact_figures_of_a_player_that_cannot_say_its_odds_are_refused_before_a_match(
-    run: Any, tmp_path: Path
-) -> None:
+def test_exact_requires_players_with_move_probabilities(run: Any, tmp_path: Path) -> None:
     done = run("eval", "mcts-10", "--game", "kuhn_poker", "-n", "2", "--exact", "--out", "m")
     assert done.returncode == 2
     assert "mcts-10 does not report its move probabilities" in done.stderr
     assert not (tmp_path / "m").exists()
 
 
-def test_the_tables_fit_80_columns(run: Any) -> None:
+def test_tables_fit_80_columns(run: Any) -> None:
     done = run("eval", "fails", "--game", "tic_tac_toe", "--game", "2048", "--game", "hearts", "-n", "20")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -186,7 +184,7 @@ def test_the_tables_fit_80_columns(run: Any) -> None:
     ]
 
 
-def test_several_games_in_one_command_have_matches_of_their_own(run: Any, tmp_path: Path) -> None:
+def test_each_game_in_a_command_plays_separate_matches(run: Any, tmp_path: Path) -> None:
     games = ["tic_tac_toe", "kuhn_poker"]
     options = [option for game in games for option in ("--game", game)]
     done = run("eval", "mcts-2", *options, "--opponents", "random,mcts-3", "-n", "4", "--json", "--out", "m")
@@ -197,7 +195,7 @@ def test_several_games_in_one_command_have_matches_of_their_own(run: Any, tmp_pa
     assert len({record.id for record in played}) == len(played) == 16
 
 
-def test_the_same_command_plays_the_same_matches(run: Any, tmp_path: Path) -> None:
+def test_same_command_plays_the_same_matches(run: Any, tmp_path: Path) -> None:
     for file, schedule in (("one", "rounds"), ("two", "rounds"), ("three", "streaming")):
         options = ("--opponents", "random", "-n", "20", "--schedule", schedule, "--at-once", "5", "--out", file)
         assert run("eval", "mcts-3", "--game", "leduc_poker", *options).returncode == 0
@@ -221,7 +219,7 @@ def test_workers_play_the_same_matches(run: Any, tmp_path: Path) -> None:
     assert "--start-server conflicts with --executor and --jobs" in " ".join(served.stderr.split())
 
 
-def test_a_preset_says_all_of_itself_and_what_was_changed(run: Any) -> None:
+def test_preset_output_lists_settings_and_overrides(run: Any) -> None:
     done = run("eval", "random", "--preset", "ludic", "-n", "10", "--opponents", "mcts-2")
     assert done.returncode == 0, done.stderr
     head = done.stdout.split("\n\n")[0]
@@ -233,7 +231,7 @@ def test_a_preset_says_all_of_itself_and_what_was_changed(run: Any) -> None:
     assert data["matches"] == 10
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_figures(run: Any, tmp_path: Path) -> None:
+def test_interrupted_run_resumes_to_the_same_figures(run: Any, tmp_path: Path) -> None:
     options = ("--game", "kuhn_poker", "--opponents", "random,mcts-2", "-n", "10", "--at-once", "2", "--json")
     first = run("eval", "presses", *options)
     assert first.returncode == 130
@@ -256,21 +254,19 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_figures(run: Any, tmp_path: 
     assert "Remove PLAYER, --seed" in " ".join(refused.stderr.split())
 
 
-def test_a_run_that_is_resumed_chooses_no_options_of_the_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_resumed_run_cannot_choose_server_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "lm:a")
     settings = {"start_server": True, "server_option": ["lora_rank=8", "more=--trust-remote-code"]}
     whole = {**asdict(EvalSettings("lm:a", ("tic_tac_toe",), *[None] * 5, False, "rounds", 1, False, ())), **settings}
     RunFolder.create(tmp_path / "a", "eval", whole)
     with pytest.raises(PermissionRequired, match=r"'more=--trust-remote-code'.*whatever the server's options name"):
-        evaluated("--resume", tmp_path / "a")
+        run_eval("--resume", tmp_path / "a")
     monkeypatch.setenv(VARIABLE, "lm:a\nmore=--trust-remote-code")
     with pytest.raises(GymposiumError, match="gymposium engine setup"):
-        evaluated("--resume", tmp_path / "a")
+        run_eval("--resume", tmp_path / "a")
 
 
-def evaluated(*arguments: str | Path) -> None:
+def run_eval(*arguments: str | Path) -> None:
     """The command in this process; raises what it raises."""
     app = typer.Typer()
     app.command("eval")(command)
@@ -310,22 +306,22 @@ def evaluated(*arguments: str | Path) -> None:
         ("random --game tic_tac_toe --out /dev/null/m", "--out /dev/null/m: cannot be written"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_played(
+def test_invalid_options_fail_before_any_match(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, said: str
 ) -> None:
     monkeypatch.setenv("GYMPOSIUM_ENGINE_HOME", str(tmp_path / "empty"))
     with pytest.raises(GymposiumError) as refused:
-        evaluated("--out", tmp_path / "m", *options.split())
+        run_eval("--out", tmp_path / "m", *options.split())
     assert said in str(refused.value)
     assert not (tmp_path / "m").exists()
 
 
-def test_a_model_with_its_adapter(
+def test_evaluates_a_model_with_its_adapter(
     model_directory: Path, adapter_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     player = f"lm:{model_directory}@{adapter_directory}"
     options = ("--game", "kuhn_poker", "--opponents", "random,mcts-5", "-n", "10", "--json")
-    evaluated(player, *options, "--out", tmp_path / "m")
+    run_eval(player, *options, "--out", tmp_path / "m")
     opponents = json.loads(capsys.readouterr().out)["games"][0]["opponents"]
     assert set(opponents) == {"random", "mcts-5"}
     assert opponents["random"]["usage"]["prompt_tokens"] > opponents["random"]["usage"]["completion_tokens"] > 0
@@ -333,7 +329,7 @@ def test_a_model_with_its_adapter(
     assert (verification.matches, verification.problems) == (20, [])
 
 
-def test_nobody_pays_for_models_who_does_not_use_one() -> None:
+def test_importing_commands_does_not_load_model_libraries() -> None:
     modules = "gymposium_agents.cli.eval, gymposium_agents.cli.synth"
     heavy = "{'torch', 'transformers', 'peft', 'httpx', 'huggingface_hub'}"
     code = f"import sys, {modules}; print(sorted({heavy} & set(sys.modules)))"

@@ -55,7 +55,7 @@ def parse_lines(file: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("context", "columns"), [("full", {"messages"}), ("last-2", {"prompt", "completion"})])
-def test_the_data_is_read_by_other_trainers_tools(tmp_path: Path, context: str, columns: set[str]) -> None:
+def test_datasets_loads_the_data(tmp_path: Path, context: str, columns: set[str]) -> None:
     import datasets  # a second to import
 
     options = ("--game", "tic_tac_toe", "--players", "mcts-5,random", "-n", "30", "--context", context)
@@ -74,7 +74,7 @@ def test_the_data_is_read_by_other_trainers_tools(tmp_path: Path, context: str, 
         assert row["gymposium"]["result"] == "win"
 
 
-def test_calls_of_tools_are_read_by_other_trainers_tools(tmp_path: Path) -> None:
+def test_datasets_loads_tool_calls(tmp_path: Path) -> None:
     import datasets  # a second to import
 
     options = ("--game", "mail(mails=20)", "--players", "mail-expert", "-n", "2", "--keep", "all", "--context", "full")
@@ -92,13 +92,13 @@ def test_calls_of_tools_are_read_by_other_trainers_tools(tmp_path: Path) -> None
         assert {*called} <= {tool["function"]["name"] for tool in row["tools"]}
 
 
-def test_calls_of_tools_need_a_game_with_tools(tmp_path: Path) -> None:
+def test_tool_replies_require_a_game_with_tools(tmp_path: Path) -> None:
     done = synth(tmp_path, "synth", "--game", "tic_tac_toe", "--players", "random,random", "--reply", "tools")
     assert done.returncode == 2
     assert "tic_tac_toe has no tools" in done.stderr
 
 
-def test_what_is_left_beside_the_data(tmp_path: Path) -> None:
+def test_manifest_and_matches_accompany_the_data(tmp_path: Path) -> None:
     options = ("--game", "kuhn_poker", "--players", "random,mcts-5", "--by", "2", "-n", "20", "--seed", "4")
     kept = ("--keep", "return>=2", "--dedupe", "--limit", "9")
     done = synth(tmp_path, "synth", *options, *kept, "--out", "kuhn")
@@ -119,7 +119,7 @@ def test_what_is_left_beside_the_data(tmp_path: Path) -> None:
         assert said in done.stdout
 
 
-def test_a_run_that_was_stopped_goes_on_and_ends_in_the_same_bytes(tmp_path: Path) -> None:
+def test_interrupted_run_resumes_to_identical_bytes(tmp_path: Path) -> None:
     for folder in ("stopped", "whole"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "presses.py").write_text(PRESSES)
@@ -145,7 +145,7 @@ def test_a_run_that_was_stopped_goes_on_and_ends_in_the_same_bytes(tmp_path: Pat
         assert (tmp_path / "stopped" / "k" / name).read_bytes() == (tmp_path / "whole" / "k" / name).read_bytes(), name
 
 
-def test_workers_make_the_same_data(tmp_path: Path) -> None:
+def test_workers_produce_the_same_data(tmp_path: Path) -> None:
     common = ("synth", "--game", "tic_tac_toe", "--players", "mcts-5,random", "-n", "20", "--by", "1")
     for where, how in (("here", ()), ("workers", ("--jobs", "2"))):
         done = synth(tmp_path, *common, "--out", where, *how)
@@ -154,7 +154,7 @@ def test_workers_make_the_same_data(tmp_path: Path) -> None:
         assert (tmp_path / "here" / file).read_bytes() == (tmp_path / "workers" / file).read_bytes()
 
 
-def made(*arguments: str | Path) -> None:
+def run_synth(*arguments: str | Path) -> None:
     """The command in this process; raises what it raises."""
     app = typer.Typer()
     app.command("synth")(command)
@@ -164,42 +164,42 @@ def made(*arguments: str | Path) -> None:
 ASKED = ("--game", "kuhn_poker", "--players", "random,random", "-n", "10")
 
 
-def test_more_matches_and_other_data_of_them_are_made_by_resuming(tmp_path: Path) -> None:
-    made(*ASKED, "--out", tmp_path / "a")
+def test_resuming_extends_matches_and_rebuilds_data(tmp_path: Path) -> None:
+    run_synth(*ASKED, "--out", tmp_path / "a")
     ten = (tmp_path / "a" / "matches.jsonl").read_bytes()
     data = (tmp_path / "a" / "data.jsonl").read_bytes()
     with pytest.raises(GymposiumError, match="never overwritten"):
-        made("--resume", tmp_path / "a", "--keep", "all")
+        run_synth("--resume", tmp_path / "a", "--keep", "all")
     assert "move data.jsonl away" in " ".join((command.__doc__ or "").split())
     with pytest.raises(GymposiumError, match="Remove --seed"):
-        made("--resume", tmp_path / "a", "--seed", "1")
+        run_synth("--resume", tmp_path / "a", "--seed", "1")
     with pytest.raises(GymposiumError, match="already has 10 planned matches"):
-        made("--resume", tmp_path / "a", "-n", "4")
+        run_synth("--resume", tmp_path / "a", "-n", "4")
     with pytest.raises(GymposiumError, match="is not empty"):
-        made(*ASKED, "--out", tmp_path / "a")
+        run_synth(*ASKED, "--out", tmp_path / "a")
     assert (tmp_path / "a" / "data.jsonl").read_bytes() == data
     (tmp_path / "a" / "data.jsonl").unlink()
-    made("--resume", tmp_path / "a", "--keep", "all", "-n", "14")
+    run_synth("--resume", tmp_path / "a", "--keep", "all", "-n", "14")
     assert len(parse_lines(tmp_path / "a" / "data.jsonl")) > len(data.splitlines())
     assert (tmp_path / "a" / "matches.jsonl").read_bytes().startswith(ten)
-    made("--resume", tmp_path / "a")  # everything is done already
+    run_synth("--resume", tmp_path / "a")  # everything is done already
     assert len(parse_lines(tmp_path / "a" / "matches.jsonl")) == 14
 
 
-def test_a_run_that_is_resumed_chooses_no_options_of_the_server(tmp_path: Path) -> None:
-    made(*ASKED, "--out", tmp_path / "a")
+def test_resumed_run_cannot_choose_server_options(tmp_path: Path) -> None:
+    run_synth(*ASKED, "--out", tmp_path / "a")
     file = tmp_path / "a" / "settings.json"
     stored = json.loads(file.read_text())
     stored["settings"] |= {"start_server": True, "server_option": ["more=--trust-remote-code"]}
     file.write_text(json.dumps(stored))
     with pytest.raises(PermissionRequired, match="whatever the server's options name"):
-        made("--resume", tmp_path / "a")
+        run_synth("--resume", tmp_path / "a")
 
 
-def test_where_nothing_is_kept_no_data_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_writes_no_data_if_nothing_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for asked in ((*ASKED, "--keep", "draw", "--out", tmp_path / "a"), ("--resume", tmp_path / "a")):
         with pytest.raises(GymposiumError, match=r"No seat of 10 matches .*another outcome 20") as error:
-            made(*asked)
+            run_synth(*asked)
         for changed in ("--keep all", "-n 20"):
             assert f"gymposium synth --resume {tmp_path / 'a'} {changed}" in str(error.value)
         assert "Resume with" not in capsys.readouterr().err
@@ -230,13 +230,13 @@ def test_where_nothing_is_kept_no_data_is_written(tmp_path: Path, capsys: pytest
         (["--out", "/dev/null/data"], "--out /dev/null/data: cannot be written"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_played(tmp_path: Path, options: list[str], said: str) -> None:
+def test_invalid_options_fail_before_any_match(tmp_path: Path, options: list[str], said: str) -> None:
     with pytest.raises(GymposiumError) as refused:
-        made(*ASKED, "--out", tmp_path / "data", *options)
+        run_synth(*ASKED, "--out", tmp_path / "data", *options)
     assert said in str(refused.value)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_says_what_is_missing() -> None:
+def test_missing_game_is_an_error() -> None:
     with pytest.raises(GymposiumError, match="--game tic_tac_toe"):
-        made("--players", "random,random")
+        run_synth("--players", "random,random")

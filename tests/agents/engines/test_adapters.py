@@ -1,4 +1,4 @@
-"""The engine in process holds adapters by name, and does not change a model that it shares."""
+"""The in-process engine holds adapters by name and leaves a shared model unchanged."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def state(model: Any) -> list[Any]:
     ]
 
 
-def test_each_policy_answers_as_its_adapter_alone_would(model_directory: Path, directories: dict[Policy, Path]) -> None:
+def test_each_policy_answers_like_its_adapter_alone(model_directory: Path, directories: dict[Policy, Path]) -> None:
     engine = load_model(model_directory).engine()
     assert isinstance(engine, AdapterHost)
     expected = {BASE: scored(engine)}
@@ -68,9 +68,7 @@ def test_each_policy_answers_as_its_adapter_alone_would(model_directory: Path, d
     assert len({tuple(round(one, 3) for one in scores) for scores in expected.values()}) == 4
 
 
-def test_what_is_loaded_beside_the_current_policy_answers_by_its_name(
-    model_directory: Path, directories: dict[Policy, Path]
-) -> None:
+def test_loaded_policies_answer_by_name(model_directory: Path, directories: dict[Policy, Path]) -> None:
     engine = load_model(model_directory).engine()
     engine.publish(directories[OLD], OLD)
     old, drawn = scored(engine), torch.random.get_rng_state()
@@ -83,7 +81,7 @@ def test_what_is_loaded_beside_the_current_policy_answers_by_its_name(
     assert scored(engine) == old
 
 
-def test_one_call_may_ask_several_policies(model_directory: Path, directories: dict[Policy, Path]) -> None:
+def test_one_call_may_mix_policies(model_directory: Path, directories: dict[Policy, Path]) -> None:
     engine = load_model(model_directory).engine()
     for policy, directory in directories.items():
         engine.publish(directory, policy)
@@ -100,9 +98,7 @@ def test_one_call_may_ask_several_policies(model_directory: Path, directories: d
         assert alone.ids == completion.ids
 
 
-def test_a_learner_that_shares_the_model_finds_it_as_it_was(
-    model_directory: Path, directories: dict[Policy, Path]
-) -> None:
+def test_engine_leaves_a_shared_learner_model_unchanged(model_directory: Path, directories: dict[Policy, Path]) -> None:
     model = attach_lora(load_model(model_directory).model, rank=4, alpha=8, seed=0).train()
     parameter = next(p for name, p in model.named_parameters() if "lora_B" in name)
     engine = TransformersEngine(model, stops=frozenset(), pad=0, policy=Policy("mine"))
@@ -130,7 +126,7 @@ def test_a_learner_that_shares_the_model_finds_it_as_it_was(
         scored(engine, Policy("mine"))
 
 
-def test_a_model_without_adapter_that_learns_changes_everything(
+def test_full_training_changes_the_base_and_every_policy(
     model_directory: Path, directories: dict[Policy, Path]
 ) -> None:
     model = load_model(model_directory).model
@@ -177,7 +173,7 @@ def test_retired_adapters_are_gone(model_directory: Path, directories: dict[Poli
     assert scored(engine) != pytest.approx(base, abs=1e-4)
 
 
-def changed(directory: Path, to: Path, **settings: Any) -> Path:
+def copy_with_config(directory: Path, to: Path, **settings: Any) -> Path:
     """A copy of an adapter with another configuration."""
     shutil.copytree(directory, to)
     file = to / "adapter_config.json"
@@ -185,7 +181,7 @@ def changed(directory: Path, to: Path, **settings: Any) -> Path:
     return to
 
 
-def test_adapters_that_do_not_fit(
+def test_refuses_incompatible_adapters(
     model_directory: Path, directories: dict[Policy, Path], tiny_size: SmallModel, tmp_path: Path
 ) -> None:
     model = load_model(model_directory).model
@@ -197,14 +193,14 @@ def test_adapters_that_do_not_fit(
     bad = {
         tmp_path / "other": "does not fit the model: it was made for another base .*wide",
         tmp_path / "nothing": "No adapter at",
-        changed(directories[OLD], tmp_path / "rank", r=2): "weights of rank 4, but its adapter_config.json",
-        changed(directories[OLD], tmp_path / "bias", bias="all"): "its biases are trained",
-        changed(directories[OLD], tmp_path / "saved", modules_to_save=["lm_head"]): "modules_to_save: lm_head",
-        changed(directories[OLD], tmp_path / "pissa", init_lora_weights="pissa"): "init_lora_weights='pissa'",
-        changed(directories[OLD], tmp_path / "kind", peft_type="IA3"): "has the type 'IA3', but only LORA",
-        changed(directories[OLD], tmp_path / "targets", target_modules=["nowhere"]): "does not fit the model",
+        copy_with_config(directories[OLD], tmp_path / "rank", r=2): "weights of rank 4, but its adapter_config.json",
+        copy_with_config(directories[OLD], tmp_path / "bias", bias="all"): "its biases are trained",
+        copy_with_config(directories[OLD], tmp_path / "saved", modules_to_save=["lm_head"]): "modules_to_save: lm_head",
+        copy_with_config(directories[OLD], tmp_path / "pissa", init_lora_weights="pissa"): "init_lora_weights='pissa'",
+        copy_with_config(directories[OLD], tmp_path / "kind", peft_type="IA3"): "has the type 'IA3', but only LORA",
+        copy_with_config(directories[OLD], tmp_path / "targets", target_modules=["nowhere"]): "does not fit the model",
     }
-    fewer = changed(directories[OLD], tmp_path / "fewer")
+    fewer = copy_with_config(directories[OLD], tmp_path / "fewer")
     weights = load_file(fewer / "adapter_model.safetensors")
     weights.pop(next(iter(weights)))
     save_file(weights, fewer / "adapter_model.safetensors")
@@ -223,6 +219,6 @@ def test_adapters_that_do_not_fit(
     engine.publish(directories[NEW], NEW)
 
 
-def test_base_is_the_model_without_its_adapter(model_directory: Path, adapter_directory: Path) -> None:
+def test_base_policy_refuses_a_model_with_an_adapter(model_directory: Path, adapter_directory: Path) -> None:
     with pytest.raises(GymposiumError, match="Give the engine its policy"):
         load_model(model_directory, adapter_directory).engine(BASE)

@@ -1,4 +1,4 @@
-"""The canary accepts an engine that plays the learned policy, and refuses any other."""
+"""The canary accepts an engine with the learned weights and refuses any other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROMPTS = (RULES + "x . o", RULES + "x . o\nwith more behind it")
 SHORT = ("x . o: Legal moves: a1, b2", "o . . x: Your bid? Cards left: 1, 3, 4")
 
 
-def fresh(model_directory: Path, seed: int = 0, dtype: torch.dtype = torch.float32) -> LoadedModel:
+def load_trainable(model_directory: Path, seed: int = 0, dtype: torch.dtype = torch.float32) -> LoadedModel:
     base = load_model(model_directory)
     return LoadedModel(attach_lora(base.model.to(dtype), rank=4, alpha=8, seed=seed).eval(), base.chat)
 
@@ -63,8 +63,8 @@ def canary(engine: Any, learner: LoadedModel, policy: Policy = LEARNED, dtype: s
     return make_canary(learner, dtype).check(engine, policy, scorer(learner)).largest
 
 
-def test_an_engine_that_plays_what_was_learned_agrees(model_directory: Path) -> None:
-    loaded = fresh(model_directory)
+def test_engine_with_learned_weights_agrees(model_directory: Path) -> None:
+    loaded = load_trainable(model_directory)
     engine = loaded.engine()
     for version in range(1, 4):
         learn(loaded, version)
@@ -72,9 +72,9 @@ def test_an_engine_that_plays_what_was_learned_agrees(model_directory: Path) -> 
         assert canary(engine, loaded, Policy("learner", version)) < 1e-5
 
 
-def test_an_adapter_that_never_arrived_stops(model_directory: Path) -> None:
+def test_missing_update_stops_the_run(model_directory: Path) -> None:
     """The learner's weights changed, but the engine in another process answers with the old ones."""
-    learner, elsewhere = fresh(model_directory), fresh(model_directory)
+    learner, elsewhere = load_trainable(model_directory), load_trainable(model_directory)
     engine = elsewhere.engine()
     engine.weights_changed(LEARNED)
     assert canary(engine, learner) < 1e-5  # the same weights until here
@@ -83,8 +83,8 @@ def test_an_adapter_that_never_arrived_stops(model_directory: Path) -> None:
         canary(engine, learner)
 
 
-def test_another_adapter_stops(model_directory: Path) -> None:
-    learner, wrong = fresh(model_directory), fresh(model_directory)
+def test_wrong_adapter_stops_the_run(model_directory: Path) -> None:
+    learner, wrong = load_trainable(model_directory), load_trainable(model_directory)
     learn(learner, 1)
     learn(wrong, 2)
     engine = wrong.engine()
@@ -93,9 +93,9 @@ def test_another_adapter_stops(model_directory: Path) -> None:
         canary(engine, learner)
 
 
-def test_prefixes_cached_under_old_weights_stop(model_directory: Path) -> None:
+def test_prefixes_cached_under_old_weights_stop_the_run(model_directory: Path) -> None:
     """The engine shares the model, but does not learn that the weights changed, and keeps its cached prefixes."""
-    loaded = fresh(model_directory)
+    loaded = load_trainable(model_directory)
     engine = loaded.engine()
     engine.weights_changed(LEARNED)
     canary(engine, loaded)
@@ -106,9 +106,9 @@ def test_prefixes_cached_under_old_weights_stop(model_directory: Path) -> None:
     assert canary(engine, loaded) < 1e-5
 
 
-def test_one_token_far_off_is_reported_and_does_not_stop(model_directory: Path) -> None:
+def test_single_outlier_token_is_reported_without_stopping(model_directory: Path) -> None:
     """In 16 bits, a single token of a large model may differ by more than the mean of all tokens does."""
-    learner = fresh(model_directory)
+    learner = load_trainable(model_directory)
     engine = learner.engine()
     engine.weights_changed(LEARNED)
     plain, checker = scorer(learner), make_canary(learner, "bfloat16", [f"{RULES}{text}" for text in range(8)])
@@ -125,8 +125,8 @@ def test_one_token_far_off_is_reported_and_does_not_stop(model_directory: Path) 
             checker.check(engine, LEARNED, partial(score, by=by))
 
 
-def test_an_engine_that_says_that_another_policy_answered_stops(model_directory: Path) -> None:
-    loaded = fresh(model_directory)
+def test_engine_reporting_another_policy_stops_the_run(model_directory: Path) -> None:
+    loaded = load_trainable(model_directory)
 
     class Elsewhere:
         """An engine that serves another version and reports it."""
@@ -149,8 +149,8 @@ class Servers:
         return {name: ask(engine) for name, engine in self.engines.items()}
 
 
-def test_each_server_is_checked_and_the_one_that_is_behind_is_named(model_directory: Path) -> None:
-    learner, elsewhere = fresh(model_directory), fresh(model_directory)
+def test_outdated_server_is_named(model_directory: Path) -> None:
+    learner, elsewhere = load_trainable(model_directory), load_trainable(model_directory)
     here, behind = learner.engine(), elsewhere.engine()
     servers, check = Servers(here=here, behind=behind), make_canary(learner)
     for version in (1, 2):
@@ -169,9 +169,9 @@ def test_each_server_is_checked_and_the_one_that_is_behind_is_named(model_direct
         check.check(servers, LEARNED, scorer(learner))
 
 
-def test_the_changes_of_each_server_are_compared(model_directory: Path) -> None:
+def test_changes_are_compared_per_server(model_directory: Path) -> None:
     """Updates that one server loses show in its changes, before they show in 16 bits otherwise."""
-    learner, elsewhere = fresh(model_directory), fresh(model_directory)
+    learner, elsewhere = load_trainable(model_directory), load_trainable(model_directory)
     here, behind = learner.engine(), elsewhere.engine()
     servers, check = Servers(here=here, behind=behind), make_canary(learner, "bfloat16")
 
@@ -187,8 +187,8 @@ def test_the_changes_of_each_server_are_compared(model_directory: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_a_figure_that_is_none_stops_wherever_it_stands(model_directory: Path, place: int) -> None:
-    loaded = fresh(model_directory)
+def test_any_nan_stops_the_run(model_directory: Path, place: int) -> None:
+    loaded = load_trainable(model_directory)
     engine = loaded.engine()
     engine.weights_changed(LEARNED)
 
@@ -202,8 +202,8 @@ def test_a_figure_that_is_none_stops_wherever_it_stands(model_directory: Path, p
         Canary(prompts, tolerance=1e9).check(engine, LEARNED, broken)
 
 
-def test_it_touches_no_other_stream_and_asks_the_same_each_time(model_directory: Path) -> None:
-    loaded = fresh(model_directory)
+def test_check_is_deterministic_and_leaves_rng_state_alone(model_directory: Path) -> None:
+    loaded = load_trainable(model_directory)
     engine = loaded.engine()
     engine.weights_changed(LEARNED)
     torch_before, python_before = torch.get_rng_state(), random.getstate()
@@ -214,8 +214,8 @@ def test_it_touches_no_other_stream_and_asks_the_same_each_time(model_directory:
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_16_bits_agree_within_their_tolerance_and_a_lost_update_does_not(model_directory: Path, dtype: str) -> None:
-    learner, elsewhere = (fresh(model_directory, dtype=getattr(torch, dtype)) for _ in range(2))
+def test_lost_update_exceeds_16_bit_tolerance(model_directory: Path, dtype: str) -> None:
+    learner, elsewhere = (load_trainable(model_directory, dtype=getattr(torch, dtype)) for _ in range(2))
     engine = elsewhere.engine()
     engine.weights_changed(LEARNED)
     assert canary(engine, learner, dtype=dtype) <= choose_tolerance(dtype)
@@ -228,7 +228,7 @@ class Pair:
     """A learner, and an engine with another model, to which the learner's LoRA is copied at each publish."""
 
     def __init__(self, model_directory: Path, dtype: str, publishes: Callable[[int], bool] = lambda version: True):
-        self.learner, elsewhere = (fresh(model_directory, dtype=getattr(torch, dtype)) for _ in range(2))
+        self.learner, elsewhere = (load_trainable(model_directory, dtype=getattr(torch, dtype)) for _ in range(2))
         self.engine = elsewhere.engine()
         self.canary = make_canary(self.learner, dtype, SHORT)
         self._publishes = publishes
@@ -256,7 +256,7 @@ class Pair:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_no_alarm_in_healthy_publishes(model_directory: Path, dtype: str) -> None:
+def test_healthy_publishes_raise_no_alarm(model_directory: Path, dtype: str) -> None:
     """Many updates in each number type, with large and small steps, and versions without any change."""
     pair = Pair(model_directory, dtype)
     rates = (1e-3, 1e-5, 1e-4, 0.0, 1e-6)
@@ -270,7 +270,7 @@ def test_no_alarm_in_healthy_publishes(model_directory: Path, dtype: str) -> Non
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_updates_that_are_lost_from_some_version_on_are_found_by_moves_alone(model_directory: Path, dtype: str) -> None:
+def test_lost_later_updates_are_detected_by_changes(model_directory: Path, dtype: str) -> None:
     lost = 6
     pair = Pair(model_directory, dtype, publishes=lambda version: version < lost)
     for version in range(1, lost):
@@ -287,17 +287,15 @@ def test_updates_that_are_lost_from_some_version_on_are_found_by_moves_alone(mod
         publish_on()
 
 
-def test_a_learner_that_does_not_move_is_compared_with_nothing(model_directory: Path) -> None:
+def test_unchanged_learner_has_no_correlation(model_directory: Path) -> None:
     pair = Pair(model_directory, "bfloat16")
     assert [pair.publish(version).correlation for version in range(1, 4)] == [None] * 3
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_a_lost_update_is_found_at_the_first_publish_by_its_digest(
-    model_directory: Path, tmp_path: Path, dtype: str
-) -> None:
+def test_digest_detects_a_lost_first_update(model_directory: Path, tmp_path: Path, dtype: str) -> None:
     """The digest differs after a change that no other check finds."""
-    learner = fresh(model_directory, dtype=getattr(torch, dtype))
+    learner = load_trainable(model_directory, dtype=getattr(torch, dtype))
     found = make_canary(learner, dtype)
     told = partial(compute_lora_digest, learner.model)
     base = load_model(model_directory)

@@ -1,4 +1,4 @@
-"""The engine over a chat service: its requests, the reading of answers, the errors, and the secrecy of the key."""
+"""The engine for chat services: requests, answers, errors, and secrecy of the key."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def local(server: ChatServer, **options: Any) -> ApiSettings:
 
 
 @pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/"])
-def test_the_address_is_joined_once(path: str) -> None:
+def test_base_url_and_path_are_joined_once(path: str) -> None:
     with chat_server(lambda asked, number: completion("hi")) as server:
         assert ask(ApiSettings("tiny", server.url + path)).text == "hi"
     assert [asked.path for asked in server.asked] == ["/v1/chat/completions"]
 
 
-def test_a_request_holds_the_messages_and_the_sampling() -> None:
+def test_request_holds_messages_and_sampling() -> None:
     with chat_server(lambda asked, number: completion("hi")) as server:
         ask(local(server))
         ask(local(server, seed=False, own_temperature=True))
@@ -67,7 +67,7 @@ def test_a_request_holds_the_messages_and_the_sampling() -> None:
     assert server.asked[1].body == {"model": "tiny", "messages": HELLO, "max_tokens": 7}
 
 
-def test_the_key_is_sent_where_it_is_named_and_to_no_server_of_this_machine_otherwise(
+def test_local_servers_get_no_key_unless_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai")
@@ -79,7 +79,7 @@ def test_the_key_is_sent_where_it_is_named_and_to_no_server_of_this_machine_othe
     assert server.asked[1].headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_no_more_requests_are_under_way_than_allowed() -> None:
+def test_concurrent_requests_are_limited() -> None:
     two_are_here, go_on = threading.Event(), threading.Event()
 
     def answer(asked: ChatRequest, number: int) -> Answer:
@@ -100,7 +100,7 @@ def test_no_more_requests_are_under_way_than_allowed() -> None:
 
 
 @given(per_minute=st.integers(1, 600), gaps=st.lists(st.floats(0, 100), max_size=50))
-def test_no_minute_has_more_starts_than_allowed(per_minute: int, gaps: list[float]) -> None:
+def test_pace_limits_starts_per_minute(per_minute: int, gaps: list[float]) -> None:
     pace, now, starts = Pace(per_minute), 1000.0, []
     for gap in gaps:
         now += gap
@@ -112,7 +112,7 @@ def test_no_minute_has_more_starts_than_allowed(per_minute: int, gaps: list[floa
         assert later - first >= 60.0 - 1e-6
 
 
-def test_requests_in_a_minute_are_limited() -> None:
+def test_rpm_delays_requests() -> None:
     with chat_server(lambda asked, number: completion("hi")) as server:
         engine = OpenAIChatEngine(local(server, rpm=1))
         first, second = (engine.submit(HELLO, Sampling(), seed) for seed in range(2))
@@ -145,12 +145,12 @@ def test_requests_in_a_minute_are_limited() -> None:
         ("eos", "stop"),
     ],
 )
-def test_why_a_reply_ended(given_reason: str | None, read_as: str) -> None:
+def test_finish_reasons_are_normalized(given_reason: str | None, read_as: str) -> None:
     with chat_server(lambda asked, number: completion("b2", given_reason)) as server:
         assert ask(local(server)) == ChatCompletion("b2", read_as, 10, 2)  # type: ignore[arg-type]
 
 
-def test_thoughts_are_not_the_reply() -> None:
+def test_thoughts_are_excluded_from_the_reply() -> None:
     answers = [
         completion("b2", reasoning_content="a1 or b2?"),
         completion(None, reasoning_content="b2"),
@@ -165,7 +165,7 @@ def test_thoughts_are_not_the_reply() -> None:
         assert [ask(local(server)).text for _ in answers] == ["b2", "", "", "b2", "b2", "", "b2", ""]
 
 
-def test_the_reply_is_the_choice_with_the_index_0() -> None:
+def test_reply_is_the_choice_with_index_0() -> None:
     choices = [
         {"index": index, "message": {"content": text}, "finish_reason": "stop"}
         for index, text in ((1, "a1"), (0, "b2"))
@@ -175,7 +175,7 @@ def test_the_reply_is_the_choice_with_the_index_0() -> None:
         assert [ask(local(server)).text for _ in answers] == ["b2", "a1"]
 
 
-def test_without_indexes_the_reply_is_the_first_choice() -> None:
+def test_reply_is_the_first_choice_without_indexes() -> None:
     choices = [{"message": {"content": text}, "finish_reason": "stop"} for text in ("a1", "b2")]
     answers = [Answer(body={"choices": [choice | extra for choice in choices]}) for extra in ({}, {"index": None})]
     with chat_server(lambda asked, number: answers[number]) as server:
@@ -188,7 +188,7 @@ def test_without_indexes_the_reply_is_the_first_choice() -> None:
     ids=["bom", "blank", "comments", "all"],
 )
 @pytest.mark.parametrize("status", [200, 400, 429])
-def test_what_keeps_a_connection_open_is_no_part_of_the_answer(before: str, status: int) -> None:
+def test_keep_alive_bytes_are_skipped(before: str, status: int) -> None:
     """It is skipped before replies, errors, and errors in answers with status 200."""
     body: Any = completion("b2").body if status == 200 else {"error": {"message": "no", "code": status}}
     answers = [Answer(200 if status == 429 else status, before.encode() + json.dumps(body).encode())]
@@ -201,7 +201,7 @@ def test_what_keeps_a_connection_open_is_no_part_of_the_answer(before: str, stat
 
 
 @pytest.mark.parametrize("number", [2**63, -(2**64), 10**40])
-def test_integers_of_any_size_are_read_in_fields_without_use(number: int) -> None:
+def test_huge_integers_in_unused_fields_are_accepted(number: int) -> None:
     answers = [completion("b2"), Answer(body={"error": {"code": 502, "message": "no", "seed": number}})]
     answers[0].body["seed"] = number
     with chat_server(lambda asked, at: answers[at]) as server:
@@ -210,7 +210,7 @@ def test_integers_of_any_size_are_read_in_fields_without_use(number: int) -> Non
             ask(local(server, retries=0))
 
 
-def test_the_page_of_services_lists_all_finish_reasons() -> None:
+def test_docs_list_all_finish_reasons() -> None:
     page = (Path(__file__).parents[3] / "docs/how-to/play-over-an-api.md").read_text()
     assert {*re.findall("`([a-z_]+)`", page)} >= {"stop"} | chat_api._CUT_OFF | chat_api._WITHHELD | failures._FAILED
 
@@ -227,7 +227,7 @@ def test_tool_calls_are_counted_and_explained() -> None:
     assert "turn off the tool-call parser" in remark
 
 
-def test_tokens_and_cost() -> None:
+def test_tokens_and_cost_are_counted() -> None:
     answers = [completion("b2"), completion("b2", usage=False), completion("b2", usage=False)]
     answers[2].body["usage"] = {"prompt_tokens": 10, "completion_tokens": None}
     with chat_server(lambda asked, number: answers[number]) as server:
@@ -240,7 +240,7 @@ def test_tokens_and_cost() -> None:
     assert engine.remarks() == ["2 replies came without token counts: sums and costs leave them out."]
 
 
-def test_a_compressed_answer_is_read() -> None:
+def test_compressed_answers_are_read() -> None:
     body = gzip.compress(json.dumps(completion("b2").body).encode())
     with chat_server(lambda asked, number: Answer(body=body, headers={"Content-Encoding": "gzip"})) as server:
         assert ask(local(server)).text == "b2"
@@ -250,7 +250,7 @@ def test_a_compressed_answer_is_read() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_passing_failure_is_tried_again(status: int) -> None:
+def test_transient_failures_are_retried(status: int) -> None:
     with chat_server(lambda asked, number: refusal(status) if number < 2 else completion("b2")) as server:
         engine = OpenAIChatEngine(local(server))
         assert engine.submit(HELLO, Sampling(), 0).result(60).text == "b2"
@@ -259,7 +259,7 @@ def test_a_passing_failure_is_tried_again(status: int) -> None:
     assert engine.remarks() == ["2 requests had to be sent again."]
 
 
-def test_one_layer_retries() -> None:
+def test_only_one_layer_retries() -> None:
     with (
         chat_server(lambda asked, number: refusal(500)) as server,
         pytest.raises(GymposiumError, match=r"failed \(500; attempts: 3\)"),
@@ -268,7 +268,7 @@ def test_one_layer_retries() -> None:
     assert len(server.asked) == 3
 
 
-def test_an_attempt_that_hangs_is_given_up() -> None:
+def test_hanging_attempts_time_out() -> None:
     never = threading.Event()
     hanging = completion("late")
     hanging.until = never
@@ -278,7 +278,7 @@ def test_an_attempt_that_hangs_is_given_up() -> None:
         never.set()
 
 
-def test_a_server_that_drips_is_given_up() -> None:
+def test_dripping_servers_time_out() -> None:
     """A time limit on each read would not end a server that sends a byte now and then."""
     over = threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
@@ -342,7 +342,7 @@ def test_a_server_that_drips_is_given_up() -> None:
         ),
     ],
 )
-def test_a_passing_failure_inside_an_answer_is_tried_again(body: dict[str, Any]) -> None:
+def test_transient_failures_in_answers_are_retried(body: dict[str, Any]) -> None:
     failed = Answer(body=body, headers={"Retry-After": "0.01"})
     with chat_server(lambda asked, number: failed if number < 2 else completion("b2")) as server:
         assert ask(local(server)).text == "b2"
@@ -358,14 +358,14 @@ def test_a_passing_failure_inside_an_answer_is_tried_again(body: dict[str, Any])
         (429, r"attempts: 2.*rpm=", 2),
     ],
 )
-def test_a_failure_inside_an_answer_says_what_to_do(code: int, says: str, attempts: int) -> None:
+def test_failures_in_answers_suggest_a_fix(code: int, says: str, attempts: int) -> None:
     failed = Answer(body={"choices": None, "error": {"code": code}}, headers={"Retry-After": "0.01"})
     with chat_server(lambda asked, number: failed) as server, pytest.raises(GymposiumError, match=says):
         ask(local(server, retries=1))
     assert len(server.asked) == attempts
 
 
-def test_a_reply_about_errors_is_a_reply() -> None:
+def test_replies_about_errors_are_replies() -> None:
     answers = [completion('{"error": {"code": 429}}', error=None) for _ in range(2)]
     answers[0].body["error"] = None
     answers[1].body["error"] = {"code": 429, "message": "a warning beside a finished reply"}
@@ -377,7 +377,7 @@ def test_a_reply_about_errors_is_a_reply() -> None:
     ("name", "attempts"),
     [("authentication_error", 1), ("invalid_request_error", 1), ("RESOURCE_EXHAUSTED", 2), ("api_error", 2)],
 )
-def test_words_in_place_of_a_status_decide_about_retries(name: str, attempts: int) -> None:
+def test_error_types_without_status_decide_on_retries(name: str, attempts: int) -> None:
     failed = Answer(body={"error": {"type": name, "message": "no"}}, headers={"Retry-After": "0.01"})
     with chat_server(lambda asked, number: failed) as server, pytest.raises(GymposiumError):
         ask(local(server, retries=1))
@@ -449,7 +449,7 @@ FIXED = (
 
 
 @pytest.mark.parametrize("message", FIXED)
-def test_a_temperature_is_left_out_if_the_service_accepts_only_one(message: str) -> None:
+def test_temperature_is_omitted_if_fixed_by_the_service(message: str) -> None:
     def answer(asked: ChatRequest, number: int) -> Answer:
         return refusal(400, message) if "temperature" in asked.body else completion("b2")
 
@@ -480,7 +480,7 @@ def test_refused_fields_are_replaced_once_and_remembered(form: str, status: int)
 
 
 @pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
-def test_the_limit_has_the_name_that_the_option_gives(limit: str) -> None:
+def test_limit_option_names_the_token_limit_field(limit: str) -> None:
     with chat_server(lambda asked, number: completion("b2")) as server:
         ask(local(server, limit=limit))
     assert [name for name in server.asked[0].body if name.startswith("max_")] == [limit]
@@ -504,7 +504,7 @@ def test_the_limit_has_the_name_that_the_option_gives(limit: str) -> None:
         "`temperature` must be strictly positive",
     ],
 )
-def test_a_value_out_of_range_is_an_error_and_no_refused_field(message: str) -> None:
+def test_out_of_range_values_are_errors_not_refused_fields(message: str) -> None:
     with chat_server(lambda asked, number: refusal(400, message)) as server, pytest.raises(GymposiumError) as caught:
         ask(local(server))
     assert len(server.asked) == 1
@@ -514,7 +514,7 @@ def test_a_value_out_of_range_is_an_error_and_no_refused_field(message: str) -> 
         assert "does not know" not in str(caught.value)
 
 
-def test_a_service_that_refuses_both_limits_ends_the_request() -> None:
+def test_refusing_both_limit_fields_is_an_error() -> None:
     def answer(asked: ChatRequest, number: int) -> Answer:
         (name,) = [name for name in asked.body if name.startswith("max_")]
         return refusal(400, f"{name} is not supported")
@@ -545,7 +545,7 @@ def no_answer(status: int, message: str = "no", **error: Any) -> Callable[[], An
         (lambda: Answer(body={"choices": [{"message": "b2"}]}), r"not with a chat completion"),
     ],
 )
-def test_each_failure_says_what_to_do(monkeypatch: pytest.MonkeyPatch, answer: Callable[[], Answer], says: str) -> None:
+def test_each_failure_suggests_a_fix(monkeypatch: pytest.MonkeyPatch, answer: Callable[[], Answer], says: str) -> None:
     monkeypatch.setenv("THEIR_KEY", KEY)
     with (
         chat_server(lambda asked, number: answer()) as server,
@@ -580,14 +580,14 @@ def test_each_failure_says_what_to_do(monkeypatch: pytest.MonkeyPatch, answer: C
     ],
     ids=["openai", "vllm", "llama.cpp", "newer vllm", "sglang", "anthropic", "gemini", "xai"],
 )
-def test_a_prompt_that_is_too_long_is_an_error_of_its_own(body: Any) -> None:
+def test_long_prompts_raise_prompt_too_long(body: Any) -> None:
     with chat_server(lambda asked, number: Answer(400, body)) as server, pytest.raises(PromptTooLong):
         ask(local(server))
     assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize("error", [{"message": "no", "type": {"a": 1}}, {"message": "no", "code": ["b"]}, "no", ["no"]])
-def test_an_error_of_any_form_is_told_in_the_words_of_the_service(error: Any) -> None:
+def test_errors_quote_the_service(error: Any) -> None:
     with (
         chat_server(lambda asked, number: Answer(400, {"error": error})) as server,
         pytest.raises(GymposiumError) as caught,
@@ -596,7 +596,7 @@ def test_an_error_of_any_form_is_told_in_the_words_of_the_service(error: Any) ->
     assert "(400)" in str(caught.value)
 
 
-def test_a_server_that_is_not_there() -> None:
+def test_unreachable_server_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with pytest.raises(
@@ -618,13 +618,13 @@ def test_a_server_that_is_not_there() -> None:
         ({"retries": -1}, "retries=-1"),
     ],
 )
-def test_settings_that_cannot_be_right(options: dict[str, Any], says: str) -> None:
+def test_invalid_settings_are_refused(options: dict[str, Any], says: str) -> None:
     with pytest.raises(BadOption, match=says):
         ApiSettings(**{"model": "tiny", **options})
 
 
 @pytest.mark.parametrize("text", ["", "1", "1/", "a/b", "1/2/3", "-1/2", "nan/1"])
-def test_prices_that_cannot_be_read(text: str) -> None:
+def test_invalid_prices_are_refused(text: str) -> None:
     with pytest.raises(BadOption, match=r"IN/OUT"):
         Prices.parse(text)
 
@@ -653,7 +653,7 @@ def ended(reason: str, **choice: Any) -> dict[str, Any]:
         ("malformed_function_call", "stop", 0),
     ],
 )
-def test_a_choice_may_lack_a_message_and_prefix_its_reason(
+def test_choices_may_lack_messages_and_prefix_reasons(
     reason: str, read_as: str, withheld: int, message: dict[str, Any]
 ) -> None:
     with chat_server(lambda asked, number: Answer(body=ended(reason, **message))) as server:
@@ -664,14 +664,14 @@ def test_a_choice_may_lack_a_message_and_prefix_its_reason(
     assert engine.counts["withheld"] == withheld
 
 
-def test_a_prefix_does_not_hide_a_failed_reply() -> None:
+def test_prefixed_error_reasons_are_still_failures() -> None:
     failed = Answer(body=ended("error: overloaded", message={"content": "b"}), headers={"Retry-After": "0.01"})
     with chat_server(lambda asked, number: completion("b2") if number else failed) as server:
         assert ask(local(server)).text == "b2"
 
 
 @pytest.mark.parametrize("choice", [{}, {"message": None}, {"message": None, "finish_reason": None}])
-def test_a_choice_without_message_and_reason_is_an_error(choice: dict[str, Any]) -> None:
+def test_choice_without_message_and_reason_is_an_error(choice: dict[str, Any]) -> None:
     with (
         chat_server(lambda asked, number: Answer(body={"choices": [choice]})) as server,
         pytest.raises(GymposiumError, match="no first choice with a message"),
@@ -699,7 +699,7 @@ WHOLE = json.dumps(completion('b2 "{[').body).encode()
         (b": OPENROUTER PROCESSING\n\n" + WHOLE[:-1], "returned an answer that ends too early"),
     ],
 )
-def test_an_answer_without_a_reply_is_tried_again(body: Any, says: str) -> None:
+def test_answers_without_a_reply_are_retried(body: Any, says: str) -> None:
     failed = Answer(body=body, headers={"Retry-After": "0.01"})
     with chat_server(lambda asked, number: completion("b2") if number == 1 else failed) as server:
         assert ask(local(server, retries=1)).text == "b2"
@@ -724,7 +724,7 @@ def test_an_answer_without_a_reply_is_tried_again(body: Any, says: str) -> None:
         ({"completion_tokens": 2, "total_tokens": 250}, (None, 2)),
     ],
 )
-def test_thoughts_that_only_the_total_counts_are_part_of_the_reply(usage: Any, counted: Any) -> None:
+def test_thoughts_counted_only_in_total_belong_to_the_reply(usage: Any, counted: Any) -> None:
     answer = completion("b2")
     answer.body["usage"] = usage
     with chat_server(lambda asked, number: answer) as server:
@@ -834,7 +834,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_an_error_about_the_reply_is_a_reply(name: str) -> None:
+def test_errors_caused_by_the_reply_count_as_replies(name: str) -> None:
     """It is asked for once, and the match goes on."""
     status, body, (finish, counted) = ENDS[name]
     with chat_server(lambda asked, number: Answer(status, body, {"Retry-After": "0.01"})) as server:
@@ -898,7 +898,7 @@ TOO_LONG: list[tuple[int, Any]] = [
 
 
 @pytest.mark.parametrize(("status", "body"), TOO_LONG)
-def test_services_tell_a_prompt_that_is_too_long_in_many_words(status: int, body: Any) -> None:
+def test_recognizes_many_wordings_of_long_prompts(status: int, body: Any) -> None:
     with (
         chat_server(lambda asked, number: Answer(status, body, {"Retry-After": "0.01"})) as server,
         pytest.raises(PromptTooLong),
@@ -917,7 +917,7 @@ def test_services_tell_a_prompt_that_is_too_long_in_many_words(status: int, body
         (404, "the model with a maximum context length of 8 does not exist"),
     ],
 )
-def test_other_limits_are_no_prompt_that_is_too_long(status: int, message: str) -> None:
+def test_other_limits_are_not_prompt_too_long(status: int, message: str) -> None:
     with (
         chat_server(lambda asked, number: refusal(status, message)) as server,
         pytest.raises(GymposiumError) as caught,
@@ -937,7 +937,7 @@ def test_other_limits_are_no_prompt_that_is_too_long(status: int, message: str) 
         (400, {"detail": "Function id '1': DEGRADED function cannot be invoked"}),
     ],
 )
-def test_a_passing_failure_with_another_status_is_tried_again(status: int, body: Any) -> None:
+def test_transient_failures_with_unusual_status_are_retried(status: int, body: Any) -> None:
     failed = Answer(status, body, {"Retry-After": "0.01"})
     with chat_server(lambda asked, number: completion("b2") if number == 1 else failed) as server:
         assert ask(local(server, retries=1)).text == "b2"
@@ -962,7 +962,7 @@ def test_a_passing_failure_with_another_status_is_tried_again(status: int, body:
         (429, {"Retry-After": "0.01"}, r"\(429; attempts: 3\)"),
     ],
 )
-def test_an_error_says_how_often_the_service_was_asked(status: int, headers: dict[str, str], says: str) -> None:
+def test_errors_report_the_number_of_attempts(status: int, headers: dict[str, str], says: str) -> None:
     with (
         chat_server(lambda asked, number: refusal(status, headers=headers)) as server,
         pytest.raises(GymposiumError, match=says) as caught,
@@ -986,15 +986,13 @@ def test_an_error_says_how_often_the_service_was_asked(status: int, headers: dic
         ),
     ],
 )
-def test_a_rate_limit_without_a_header_names_its_wait_in_words_or_waits_a_minute_in_all(
-    words: str, attempt: int, seconds: float
-) -> None:
+def test_rate_limit_waits_come_from_text_or_a_default(words: str, attempt: int, seconds: float) -> None:
     headers = make_rate_limit_headers(json.dumps(error(words, code=429)).encode(), attempt)
     assert float(headers["retry-after"]) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("status", [429, 200])
-def test_the_wait_in_the_words_of_a_rate_limit_is_obeyed(status: int) -> None:
+def test_waits_stated_in_rate_limit_text_are_honored(status: int) -> None:
     limited = Answer(status, error("Please retry in 20ms.", code=429))
     with chat_server(lambda asked, number: completion("b2") if number == 6 else limited) as server:
         began = time.monotonic()
@@ -1061,9 +1059,7 @@ def test_the_wait_in_the_words_of_a_rate_limit_is_obeyed(status: int) -> None:
         (400, error("no"), r"\(400\)\. It says: no$"),
     ],
 )
-def test_the_hint_fits_what_the_service_says(
-    monkeypatch: pytest.MonkeyPatch, status: int, body: Any, says: str
-) -> None:
+def test_hints_fit_the_error_text(monkeypatch: pytest.MonkeyPatch, status: int, body: Any, says: str) -> None:
     monkeypatch.setenv("THEIR_KEY", KEY)
     with (
         chat_server(lambda asked, number: Answer(status, body)) as server,
@@ -1087,7 +1083,7 @@ def test_the_hint_fits_what_the_service_says(
         (completion("", reasoning_content=""), 0),
     ],
 )
-def test_a_reply_that_is_all_thoughts_is_told(answer: Answer, counted: int) -> None:
+def test_replies_of_only_thoughts_are_reported(answer: Answer, counted: int) -> None:
     with chat_server(lambda asked, number: answer) as server:
         engine = OpenAIChatEngine(local(server))
         engine.submit(HELLO, Sampling(), 0).result(60)
@@ -1100,7 +1096,7 @@ def test_a_reply_that_is_all_thoughts_is_told(answer: Answer, counted: int) -> N
 # secrecy of the key
 
 
-def test_without_a_key_the_error_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_key_error_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(BadOption, match=r"environment variable OPENAI_API_KEY, or name another variable with key="):
         OpenAIChatEngine(ApiSettings("gpt"))
@@ -1109,14 +1105,14 @@ def test_without_a_key_the_error_names_the_variable(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("option", ["key", "base_url"])
-def test_a_key_in_the_wrong_place_is_refused_and_not_repeated(option: str) -> None:
+def test_misplaced_keys_are_refused_without_echoing_them(option: str) -> None:
     given = KEY if option == "key" else f"https://user:{KEY}@example.org/v1"
     with pytest.raises(BadOption, match=f"{option}=") as caught:
         ApiSettings("gpt", **{option: given})
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
-def test_a_variable_that_cannot_be_sent_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_key_values_are_not_echoed(monkeypatch: pytest.MonkeyPatch) -> None:
     for value in (f"{KEY} {KEY}", f"{KEY}\nX: y", f"{KEY}é"):
         monkeypatch.setenv("THEIR_KEY", value)
         with pytest.raises(BadOption, match="THEIR_KEY does not contain a valid key") as caught:
@@ -1124,7 +1120,7 @@ def test_a_variable_that_cannot_be_sent_is_not_repeated(monkeypatch: pytest.Monk
         assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
-def everything_in(value: object, seen: set[int], depth: int = 0) -> str:
+def collect_reprs(value: object, seen: set[int], depth: int = 0) -> str:
     """The reprs of an object and of all objects that it refers to."""
     if id(value) in seen or depth > 6:
         return ""
@@ -1135,11 +1131,11 @@ def everything_in(value: object, seen: set[int], depth: int = 0) -> str:
     elif isinstance(value, list | tuple | set | frozenset):
         inside += [*value]
     slots = [getattr(value, name, None) for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
-    return repr(value) + "".join(everything_in(one, seen, depth + 1) for one in [*inside, *slots])
+    return repr(value) + "".join(collect_reprs(one, seen, depth + 1) for one in [*inside, *slots])
 
 
 @pytest.mark.parametrize("status", [200, 401, 429])
-def test_nobody_but_the_server_sees_the_key(
+def test_only_the_server_sees_the_key(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, status: int
 ) -> None:
     """The engine, its settings, its answers, the log at level DEBUG and the errors do not contain the key, even if the
@@ -1157,11 +1153,11 @@ def test_nobody_but_the_server_sees_the_key(
         engine = OpenAIChatEngine(local(server, key="THEIR_KEY", retries=1))
         future = engine.submit(HELLO, Sampling(), 0)
         failure = future.exception(60)
-        seen = everything_in(engine, set()) + caplog.text
+        seen = collect_reprs(engine, set()) + caplog.text
         if failure is None:
             seen += repr(future.result())
         else:
-            seen += "".join(traceback.format_exception(failure)) + everything_in(failure, set())
+            seen += "".join(traceback.format_exception(failure)) + collect_reprs(failure, set())
             assert failure.__context__ is None
             assert failure.__cause__ is None
             frame = failure.__traceback__

@@ -1,4 +1,4 @@
-"""Invalid answers of a chat service: they are errors, cost no player a match, and cannot fill the memory."""
+"""Invalid answers of a chat service are errors, never forfeit a match, and cannot exhaust memory."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def failure(answer: Answer, **options: Any) -> BaseException:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_what_is_no_answer_is_told(name: str) -> None:
+def test_invalid_answers_are_errors(name: str) -> None:
     answer, says = FAULTS[name]
     found = failure(answer)
     assert isinstance(found, GymposiumError)
@@ -95,7 +95,7 @@ def test_what_is_no_answer_is_told(name: str) -> None:
 
 @pytest.mark.parametrize("charset", ["utf-16", "utf-7", "no-such-charset", "base64", "undefined", '"', "idna"])
 @pytest.mark.parametrize("status", [200, 400])
-def test_the_charset_that_a_header_names_decides_nothing(charset: str, status: int) -> None:
+def test_charset_header_is_ignored(charset: str, status: int) -> None:
     """JSON is UTF-8."""
     answer = completion("b2") if status == 200 else refusal(400, "nö")
     answer.headers["Content-Type"] = f"application/json; charset={charset}"
@@ -110,7 +110,7 @@ def test_the_charset_that_a_header_names_decides_nothing(charset: str, status: i
 
 @pytest.mark.parametrize("name", ["nested", "surrogate", "negative count", "too many characters", "utf-16"])
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
-def test_nobody_loses_by_it(name: str, schedule: Any) -> None:
+def test_service_faults_never_forfeit_a_match(name: str, schedule: Any) -> None:
     answers = [completion("b2"), FAULTS[name][0]]
     game = load_game("tic_tac_toe")
     with chat_server(lambda asked, number: answers[min(number, 1)]) as server:
@@ -124,7 +124,7 @@ def test_nobody_loses_by_it(name: str, schedule: Any) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-def test_what_is_compressed_takes_no_more_memory_than_is_allowed(encoding: str) -> None:
+def test_decompression_is_bounded_in_memory(encoding: str) -> None:
     size = 200 * 2**20
     compress = zlib.compressobj(9, wbits=31 if encoding == "gzip" else 15)
     chunk = bytes(2**20)
@@ -181,7 +181,7 @@ def repeated(form: str, how: str) -> Answer:
 
 
 @pytest.mark.parametrize("how", ["a reply", "an error", "no JSON"])
-def test_a_key_that_is_repeated_stands_nowhere(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+def test_repeated_keys_are_redacted(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     """The key is found in every form that a reader or another program could decode."""
     monkeypatch.setenv("THEIR_KEY", KEY)
     answers = [repeated(form, how) for form in FORMS.values()]
@@ -197,7 +197,7 @@ def test_a_key_that_is_repeated_stands_nowhere(monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.parametrize("first", ["%{}41", "={}41", "&{}#65;", "\\{}x41"])
-def test_nested_encodings_are_undone_in_time_that_grows_with_the_text(first: str) -> None:
+def test_nested_encodings_are_decoded_in_linear_time(first: str) -> None:
     """Each line holds the key one layer deeper. The number of replacements over all layers is bounded."""
     layer = {"%": "25", "=": "3D", "&": "amp;", "\\": "\\"}[first[0]]
     text = "\n".join(first.format(layer * depth) + KEY[1:].replace("k", "A") for depth in range(300))
@@ -219,7 +219,7 @@ def recursion_limit(frames: int) -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-def test_a_key_in_several_parts_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redacts_a_key_split_over_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEIR_KEY", KEY)
     answer = completion([{"type": "text", "text": part} for part in (KEY[:9], KEY[9:])])
     with chat_server(lambda asked, number: answer) as server:
@@ -229,7 +229,7 @@ def test_a_key_in_several_parts_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("key", ["b2", "none", "EMPTY", "0123456"])
-def test_a_short_key_changes_no_reply(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_keys_do_not_change_replies(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A short key, such as `none` for a server on this machine, may be a word or a move."""
     monkeypatch.setenv("THEIR_KEY", key)
     with chat_server(lambda asked, number: completion(f"<move>{key}</move> %41")) as server:
@@ -238,10 +238,10 @@ def test_a_short_key_changes_no_reply(key: str, monkeypatch: pytest.MonkeyPatch)
         engine.close()
 
 
-def test_without_a_key_text_stays_as_it_is() -> None:
+def test_text_is_unchanged_without_a_key() -> None:
     assert remove_secret("as it is: \\u0041 %41", None) == "as it is: \\u0041 %41"
 
 
-def test_text_without_the_key_stays_as_it_is() -> None:
+def test_text_not_containing_the_key_is_unchanged() -> None:
     text = "a\\n\\u0041 %41 &lt;b&gt; \\\\ =41\u200b\n"
     assert remove_secret(text, KEY) == text

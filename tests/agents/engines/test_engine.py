@@ -1,4 +1,4 @@
-"""The engine samples from the distributions of transformers, and reports the log-probabilities."""
+"""The engine samples from the same distribution as transformers and reports logprobs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def requests(loaded: LoadedModel, texts: list[str]) -> list[TokenRequest]:
 
 
 @pytest.mark.parametrize("with_adapter", [False, True])
-def test_greedy_is_what_transformers_generates(
+def test_greedy_decoding_matches_transformers(
     model_directory: Path, adapter_directory: Path, *, with_adapter: bool
 ) -> None:
     loaded = load_model(model_directory, adapter_directory if with_adapter else None)
@@ -41,14 +41,14 @@ def test_greedy_is_what_transformers_generates(
         assert list(completion.ids) == expected.tolist()
 
 
-def test_an_adapter_changes_what_is_said(model_directory: Path, adapter_directory: Path) -> None:
+def test_adapter_changes_the_completions(model_directory: Path, adapter_directory: Path) -> None:
     plain, tuned = load_model(model_directory), load_model(model_directory, adapter_directory)
     before, after = (m.engine().generate(requests(m, PROMPTS), Sampling(0.0, 6)) for m in (plain, tuned))
     assert [c.ids for c in before] != [c.ids for c in after]
 
 
 @pytest.mark.parametrize("temperature", [0.7, 1.0])
-def test_log_probabilities_are_those_of_what_was_sampled(tiny: LoadedModel, temperature: float) -> None:
+def test_logprobs_match_the_sampled_tokens(tiny: LoadedModel, temperature: float) -> None:
     asked = requests(tiny, PROMPTS * 4)
     for request, completion in zip(asked, tiny.engine().generate(asked, Sampling(temperature, 5)), strict=True):
         with torch.no_grad():
@@ -59,7 +59,7 @@ def test_log_probabilities_are_those_of_what_was_sampled(tiny: LoadedModel, temp
             assert scores[first + step, token].item() == pytest.approx(logprob, abs=1e-5)
 
 
-def test_company_in_the_batch_changes_nothing(tiny: LoadedModel) -> None:
+def test_batching_does_not_change_completions(tiny: LoadedModel) -> None:
     together = tiny.engine().generate(requests(tiny, PROMPTS * 3), Sampling(1.0, 5))
     alone: list[Completion] = []
     for request in requests(tiny, PROMPTS * 3):
@@ -79,7 +79,7 @@ def test_samples_follow_the_distribution(tiny: LoadedModel) -> None:
         assert abs(counts[token] / n - p) < 5 * (p * (1 - p) / n) ** 0.5
 
 
-def test_samples_of_a_large_vocabulary_invert_the_cumulative_distribution() -> None:
+def test_large_vocabulary_sampling_inverts_the_cdf() -> None:
     logits = 4.0 * torch.randn(3, 2 * PART + 100, generator=torch.Generator().manual_seed(0))
     logits[0, :PART] = logits[1, PART:] = logits[2, 1:] = float("-inf")
     nodes = [row for row in (2, 0, 1) for _ in range(200)]
@@ -91,29 +91,29 @@ def test_samples_of_a_large_vocabulary_invert_the_cumulative_distribution() -> N
     assert tokens == torch.searchsorted(cumulative, draws, right=True)[:, 0].tolist()
 
 
-def test_a_reply_that_does_not_end_is_cut_off(tiny: LoadedModel) -> None:
+def test_replies_are_truncated_at_max_tokens(tiny: LoadedModel) -> None:
     for completion in tiny.engine().generate(requests(tiny, PROMPTS * 4), Sampling(1.0, 2)):
         assert 1 <= len(completion.ids) <= 2
         assert completion.finish_reason == ("stop" if completion.ids[-1] == tiny.chat.end else "length")
         assert tiny.chat.end not in completion.ids[:-1]
 
 
-def test_the_policy_version_is_carried(tiny: LoadedModel) -> None:
+def test_completions_carry_the_policy_version(tiny: LoadedModel) -> None:
     (completion,) = tiny.engine(Policy("learner", 7)).generate(requests(tiny, ["b2"]), Sampling(0.0, 1))
     assert completion.policy == Policy("learner", 7)
 
 
-def test_a_model_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_model_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(GymposiumError, match="There is no model at"):
         load_model(tmp_path / "nowhere")
 
 
-def test_an_adapter_that_is_none(model_directory: Path, tmp_path: Path) -> None:
+def test_invalid_adapter_is_an_error(model_directory: Path, tmp_path: Path) -> None:
     with pytest.raises(GymposiumError, match="is not an adapter"):
         load_model(model_directory, tmp_path)
 
 
-def test_the_end_of_the_context_cuts_a_reply_off(tiny: LoadedModel) -> None:
+def test_context_end_truncates_replies(tiny: LoadedModel) -> None:
     engine = TransformersEngine(tiny.model, stops=frozenset(), pad=tiny.pad)
     lengths = [engine.context - 1, engine.context - 3, 10]
     asked = [TokenRequest((5,) * length, random.Random(length)) for length in lengths]
@@ -124,7 +124,7 @@ def test_the_end_of_the_context_cuts_a_reply_off(tiny: LoadedModel) -> None:
         engine.generate([TokenRequest((5,) * engine.context, random.Random(0))], Sampling(1.0, 5))
 
 
-def test_scores_are_log_probabilities_at_the_temperature(tiny: LoadedModel) -> None:
+def test_scores_are_logprobs_at_the_temperature(tiny: LoadedModel) -> None:
     asked = requests(tiny, PROMPTS)
     engine = tiny.engine()
     completions = engine.generate(asked, Sampling(0.7, 4))
@@ -154,9 +154,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return cached
 
 
-def test_a_batch_that_outgrows_its_memory_puts_replies_aside(
-    tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_oversized_batches_defer_replies(tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, tokens = Sampling(1.0, 40), 400
     whole = limited(tiny, 10**6).generate(requests(tiny, PROMPTS * 4), asked)
     monkeypatch.setattr("gymposium_agents.engines.transformers.GROWTH", 16)
@@ -169,7 +167,7 @@ def test_a_batch_that_outgrows_its_memory_puts_replies_aside(
     assert len(cached) > 39  # the passes of one batch
 
 
-def test_room_for_long_replies_is_not_taken_in_advance(tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_for_long_replies_is_not_preallocated(tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replies that turn out short are all sampled in one batch, however long they might have been."""
     cached = passes(monkeypatch)
     longest = max(len(request.prompt) for request in requests(tiny, PROMPTS))

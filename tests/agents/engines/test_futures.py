@@ -1,4 +1,4 @@
-"""Futures that are made from futures, and waiting for several."""
+"""Futures derived from futures, and waiting for several."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from gymposium_agents.engines.futures import map_future, wait_for_results
 
 
-def test_what_is_made_of_an_answer_comes_with_it() -> None:
+def test_mapped_future_resolves_with_its_source() -> None:
     first: Future[int] = Future()
     second = map_future(first, lambda done: done.result() + 1)
     assert not second.done()
@@ -17,7 +17,7 @@ def test_what_is_made_of_an_answer_comes_with_it() -> None:
     assert second.result() == 2
 
 
-def test_what_the_first_raises_or_the_making_raises_is_raised() -> None:
+def test_errors_of_source_and_function_propagate() -> None:
     failed: Future[int] = Future()
     failed.set_exception(KeyError("first"))
     with pytest.raises(KeyError, match="first"):
@@ -28,7 +28,7 @@ def test_what_the_first_raises_or_the_making_raises_is_raised() -> None:
         map_future(good, lambda done: 1 // done.result()).result()
 
 
-def test_to_cancel_it_is_to_cancel_the_first_and_nothing_is_made() -> None:
+def test_cancelling_also_cancels_the_source() -> None:
     first: Future[int] = Future()
     made: list[object] = []
     second = map_future(first, made.append)
@@ -37,7 +37,7 @@ def test_to_cancel_it_is_to_cancel_the_first_and_nothing_is_made() -> None:
     assert not made
 
 
-def test_an_answer_that_comes_too_late_is_nobodys() -> None:
+def test_late_result_of_a_cancelled_future_is_dropped() -> None:
     first: Future[int] = Future()
     first.set_running_or_notify_cancel()  # cannot be cancelled any more
     made: list[object] = []
@@ -49,7 +49,7 @@ def test_an_answer_that_comes_too_late_is_nobodys() -> None:
     assert not made
 
 
-def test_many_come_in_order_and_a_failure_cancels_those_that_are_under_way() -> None:
+def test_results_keep_order_and_a_failure_cancels_the_rest() -> None:
     futures: list[Future[int]] = [Future() for _ in range(3)]
     for number, future in enumerate(futures):
         future.set_result(number)

@@ -119,7 +119,7 @@ MIXED = [*texts(1, 200, 12), *texts(2, 150, 9), *texts(3, 0, 3), texts(4, 300, 1
 
 @pytest.mark.parametrize("lora", [False, True])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_log_probabilities_are_those_of_separate_passes(family: str, *, lora: bool) -> None:
+def test_logprobs_match_separate_passes(family: str, *, lora: bool) -> None:
     model = make(family, lora=lora)
     engine = find_engine(model)
     for _ in range(2):  # before and after the prefixes are cached
@@ -131,20 +131,20 @@ def test_log_probabilities_are_those_of_separate_passes(family: str, *, lora: bo
         assert scores == pytest.approx(alone(model, prompt, completion_ids), abs=1e-5)
 
 
-def test_sliding_windows_in_eager_attention() -> None:
+def test_sliding_windows_match_in_eager_attention() -> None:
     model = make("gemma3", eager=True)
     (completion,) = find_engine(model).generate(asked(MIXED[:1]), Sampling(1.0, 6))
     assert completion.logprobs == pytest.approx(alone(model, MIXED[0], completion.ids), abs=1e-5)
 
 
-def test_layers_that_keep_a_state_are_refused() -> None:
+def test_refuses_stateful_layers() -> None:
     sizes = {**SIZE, "layer_types": ["linear_attention", "linear_attention", "full_attention"]}
     model = Qwen3_5ForCausalLM(Qwen3_5TextConfig(**sizes)).eval()
     with pytest.raises(GymposiumError, match=r"not linear_attention. Use a vLLM server"):
         find_engine(model).generate(asked(MIXED[:2]), Sampling(1.0, 2))
 
 
-def test_rules_are_read_once_for_each_set_of_weights() -> None:
+def test_rules_are_computed_once_per_weights() -> None:
     model = make("qwen3", lora=True)
     engine = find_engine(model)
     rules = 6 * BLOCK
@@ -160,7 +160,7 @@ def test_rules_are_read_once_for_each_set_of_weights() -> None:
     assert [turn(4), turn(5)] == [rules, 0]
 
 
-def test_several_games_in_one_batch_each_use_their_own_rules() -> None:
+def test_games_in_one_batch_use_their_own_rules() -> None:
     model = make("qwen3")
     engine = find_engine(model)
     prompts = [*texts(1, 200, 10), *texts(2, 230, 10), *texts(3, 260, 10)]
@@ -171,7 +171,7 @@ def test_several_games_in_one_batch_each_use_their_own_rules() -> None:
     assert max(seen) <= 10 * (40 + BLOCK)
 
 
-def test_a_match_on_its_own_goes_on_where_it_was() -> None:
+def test_single_match_reuses_its_own_prefix() -> None:
     model = make("qwen3")
     engine = find_engine(model)
     talk = texts(1, 300, 1)[0]
@@ -183,7 +183,7 @@ def test_a_match_on_its_own_goes_on_where_it_was() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("lora", [False, True])
-def test_what_was_known_before_changes_no_bit(family: str, *, lora: bool) -> None:
+def test_cached_prefixes_do_not_change_results(family: str, *, lora: bool) -> None:
     """A run that was killed and resumed computes the same results."""
     model = make(family, lora=lora)
     first, second, small = find_engine(model), find_engine(model), find_engine(model, prefix_tokens=4 * BLOCK)
@@ -201,7 +201,7 @@ def test_what_was_known_before_changes_no_bit(family: str, *, lora: bool) -> Non
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-5)
 
 
-def test_memory_is_bounded() -> None:
+def test_cache_memory_is_bounded() -> None:
     engine = find_engine(make("llama"), prefix_tokens=8 * BLOCK)
     for seed in range(4):
         engine.generate(asked(texts(seed, 100, 8)), Sampling(1.0, 1))
@@ -210,7 +210,7 @@ def test_memory_is_bounded() -> None:
     assert len(engine._prefixes) <= 8 * BLOCK
 
 
-def test_the_base_and_an_adapter_do_not_share_what_they_read(adapter_directory: Path, model_directory: Path) -> None:
+def test_base_and_adapter_do_not_share_prefixes(adapter_directory: Path, model_directory: Path) -> None:
     model = load_model(model_directory, adapter_directory).model
     engine = TransformersEngine(model, stops=frozenset(), pad=0, policy=Policy("tuned"))
     prompts = texts(1, 100, 6)
@@ -237,7 +237,7 @@ prompts_of_ids = st.lists(
 
 @settings(deadline=None)
 @given(prompts=prompts_of_ids, capacity=st.integers(0, 400), shuffled=st.randoms(use_true_random=False))
-def test_a_plan_holds_every_prompt_once_behind_what_its_group_shares(
+def test_plan_covers_each_prompt_once_after_its_prefix(
     prompts: list[Tokens], capacity: int, shuffled: random.Random
 ) -> None:
     groups = plan_groups(prompts, capacity)

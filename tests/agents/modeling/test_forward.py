@@ -1,4 +1,4 @@
-"""Shared passes give the logits, log-probabilities and gradients of separate passes."""
+"""Shared passes produce the same logits, log-probabilities and gradients as separate passes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def plain_logprobs(model: object, prompt: tuple[int, ...], completion: tuple[int
 
 @settings(max_examples=40, deadline=None)
 @given(pairs=pairs_of_ids)
-def test_logits_are_those_of_separate_passes(tiny: LoadedModel, pairs: list[Pair]) -> None:
+def test_logits_match_separate_passes(tiny: LoadedModel, pairs: list[Pair]) -> None:
     with torch.no_grad():
         logits, tokens, mask = compute_completion_logits(tiny.model, pairs, tiny.pad)
         scores = torch.log_softmax(logits, dim=-1).gather(-1, tokens[..., None])[..., 0]
@@ -48,7 +48,7 @@ def test_logits_are_those_of_separate_passes(tiny: LoadedModel, pairs: list[Pair
 
 
 @pytest.mark.parametrize("lora", [False, True])
-def test_gradients_are_those_of_separate_passes(model_directory: Path, adapter_directory: Path, *, lora: bool) -> None:
+def test_gradients_match_separate_passes(model_directory: Path, adapter_directory: Path, *, lora: bool) -> None:
     rng = random.Random(4)
     head = tuple(rng.choices(range(3, 40), k=6))
     pairs = [
@@ -74,7 +74,7 @@ def test_gradients_are_those_of_separate_passes(model_directory: Path, adapter_d
         torch.testing.assert_close(a, b, atol=2e-4, rtol=1e-3)
 
 
-def test_a_frozen_head_is_not_repeated_for_each_row(model_directory: Path) -> None:
+def test_frozen_head_is_not_copied_per_row(model_directory: Path) -> None:
     """`linear` of a slice of the hidden states and weights without gradients copies the weights for each row."""
     model = load_model(model_directory).model.requires_grad_(False)
     head = model.get_output_embeddings().weight
@@ -85,7 +85,7 @@ def test_a_frozen_head_is_not_repeated_for_each_row(model_directory: Path) -> No
 
 
 @given(pairs=pairs_of_ids, budget=st.integers(1, 60))
-def test_chunks_hold_every_pair_once_within_the_budget(pairs: list[Pair], budget: int) -> None:
+def test_chunks_cover_every_pair_once_within_budget(pairs: list[Pair], budget: int) -> None:
     chunks = list(split_into_chunks(pairs, budget))
     assert sorted(i for chunk in chunks for i in chunk) == list(range(len(pairs)))
     for chunk in chunks:
@@ -98,7 +98,7 @@ def test_chunks_hold_every_pair_once_within_the_budget(pairs: list[Pair], budget
     prompts=st.lists(st.integers(1, 400), min_size=1, max_size=80),
     completions=st.lists(st.integers(1, 100), min_size=80, max_size=80),
 )
-def test_a_chunk_is_hardly_padded(prompts: list[int], completions: list[int]) -> None:
+def test_chunks_need_little_padding(prompts: list[int], completions: list[int]) -> None:
     pairs = [((n, *[0] * length), (1,) * completions[n]) for n, length in enumerate(prompts)]
     for chunk in split_into_chunks(pairs, 100_000):
         for lengths in ([len(pairs[i][0]) for i in chunk], [len(pairs[i][1]) for i in chunk]):

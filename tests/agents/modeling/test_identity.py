@@ -1,4 +1,4 @@
-"""Language models on a leaderboard: their files are their identity, and their replies repeat."""
+"""Language models on a leaderboard are identified by their files, and their replies are repeatable."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def find_entry(board: Board) -> Entry:
     return board.entries()[-1]
 
 
-def test_a_model_is_its_files_and_how_it_is_asked(board: Board, folder: Path) -> None:
+def test_identity_includes_files_and_settings(board: Board, folder: Path) -> None:
     entry = find_entry(board)
     for part, names in (
         ("model", ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]),
@@ -86,7 +86,7 @@ def test_a_model_is_its_files_and_how_it_is_asked(board: Board, folder: Path) ->
     assert (entry.prompt.style, entry.repeats, entry.deterministic) == ("compact", "up_to_rounding", False)
 
 
-def test_it_replies_the_same_to_the_token_when_it_is_asked_again(board: Board) -> None:
+def test_rerun_reproduces_replies_exactly(board: Board) -> None:
     silent = verify_board(board)
     assert silent.findings == []
     [told] = [one for one in silent.players if one.player.startswith("lm:")]
@@ -97,8 +97,8 @@ def test_it_replies_the_same_to_the_token_when_it_is_asked_again(board: Board) -
     assert told.asked == told.same == told.replies > 0
 
 
-def test_replies_that_it_did_not_give_are_told_with_their_tokens(board: Board) -> None:
-    with one_token_more(board) as turn:
+def test_altered_replies_are_reported_with_tokens(board: Board) -> None:
+    with add_recorded_token(board) as turn:
         assert verify_board(board).findings == [], "nobody asked it"
         [finding] = verify_board(board, rerun=4).findings
     assert finding.about == "reply"
@@ -106,24 +106,24 @@ def test_replies_that_it_did_not_give_are_told_with_their_tokens(board: Board) -
     assert f"but asked again replies {turn['text']!r}" in finding.what
 
 
-def test_other_weights_or_tokenizers_under_its_name_are_found(board: Board, folder: Path) -> None:
+def test_changed_weights_or_tokenizers_are_detected(board: Board, folder: Path) -> None:
     entry = find_entry(board)
     for name in ("model/model.safetensors", "adapter/adapter_model.safetensors", "model/tokenizer.json"):
         file = folder / name
-        with put_back(file):
+        with restore_file(file):
             whole = file.read_bytes()
             file.write_bytes(whole + b"\n" if file.suffix == ".json" else whole[:-1] + bytes([whole[-1] ^ 1]))
             [told] = verify_board(board).findings
             assert (told.about, str(file) in told.what) == ("entry", True)
             assert "has changed since it was entered: its digest is sha256:" in told.what
-    with put_back(file):
+    with restore_file(file):
         file.write_bytes(whole + b"\n")
         with pytest.raises(PlayerMismatch, match="differs from its entry: revision files"):
             make_entered_player(entry)
 
 
 @contextmanager
-def put_back(file: Path) -> Iterator[None]:
+def restore_file(file: Path) -> Iterator[None]:
     """The file is restored at the end."""
     before = file.read_bytes()
     try:
@@ -132,7 +132,7 @@ def put_back(file: Path) -> Iterator[None]:
         file.write_bytes(before)
 
 
-def test_a_service_is_its_model_and_address_and_its_word_is_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_service_identity_is_model_and_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY", "sk-canary-77aa02")
     player = make_player("api:some/model?base_url=http://127.0.0.1:9/v1&key=CANARY&temperature=0.5")
     assert get_repeats(player) is None
@@ -142,16 +142,16 @@ def test_a_service_is_its_model_and_address_and_its_word_is_all_there_is(monkeyp
     assert "sk-canary" not in repr(identity)
 
 
-def test_a_player_that_was_made_in_a_program_names_its_policy(tiny: LoadedModel) -> None:
+def test_engine_player_identity_names_its_policy(tiny: LoadedModel) -> None:
     player = make_engine_player("lm:tiny", tiny.engine(), tiny.chat, PlayerSettings())
     assert player.identity().facts == {"policy": "base"}
 
 
 @contextmanager
-def one_token_more(board: Board) -> Iterator[dict[str, Any]]:
+def add_recorded_token(board: Board) -> Iterator[dict[str, Any]]:
     """The first reply of the model is recorded with a token more than it wrote. Its turn is yielded."""
     [file] = board.path.glob("entries/lm-*/matches/*/*.jsonl")
-    with put_back(file):
+    with restore_file(file):
         lines = file.read_text().splitlines()
         data = json.loads(lines[0])
         turn = next(turn for turn in data["turns"] if "tokens" in turn)
@@ -194,14 +194,14 @@ def tie(model_directory: Path, tmp_path: Path) -> Tie:
     raise AssertionError("no token is written as it is read")
 
 
-def test_replies_whose_tokens_are_equally_likely_are_a_tie(tie: Tie) -> None:
+def test_equally_likely_replies_are_a_tie(tie: Tie) -> None:
     assert tie.given.text != tie.other.text
     assert tie.player.is_tie(tie.ask, tie.given, tie.other)
     tie.of_other *= 1.0 - 1e-3
     assert not tie.player.is_tie(tie.ask, tie.given, tie.other)
 
 
-def test_a_reply_of_other_tokens_or_counts_is_no_tie(tie: Tie) -> None:
+def test_different_tokens_or_counts_are_not_a_tie(tie: Tie) -> None:
     assert tie.other.usage is not None
     for changed in (
         tie.given,
@@ -217,9 +217,9 @@ def test_a_reply_of_other_tokens_or_counts_is_no_tie(tie: Tie) -> None:
     assert not tie.player.is_tie(tie.ask, tie.given, tie.other)
 
 
-def test_verification_counts_ties_apart(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verification_counts_ties_separately(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LanguageModelPlayer, "is_tie", lambda self, ask, given, other: other.text == given.text)
-    with one_token_more(board):
+    with add_recorded_token(board):
         found = verify_board(board, rerun=4)
     [told] = [one for one in found.players if one.player.startswith("lm:")]
     assert (found.findings, told.tied, told.asked) == ([], 1, told.same + 1)

@@ -1,4 +1,4 @@
-"""Linear layers for processors on which MKL is slow compute what `nn.Linear` computes, and the engine uses them."""
+"""Linear layers for processors with slow MKL match `nn.Linear`, and the engine uses them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Operators(TorchDispatchMode):
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_products_are_those_of_a_linear_layer(*, bias: bool) -> None:
+def test_products_match_nn_linear(*, bias: bool) -> None:
     torch.manual_seed(0)
     layer = FastLinear(96, 200, bias=bias)
     states = torch.randn(3, 400, 96)
@@ -47,7 +47,7 @@ def test_gradients_flow_outside_inference_mode() -> None:
     assert layer.weight.grad is not None
 
 
-def test_the_engine_samples_with_them(
+def test_engine_uses_fast_linear_layers(
     model_directory: Path, adapter_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests = [TokenRequest((3, 4, 5 + n), random.Random(n)) for n in range(4)]

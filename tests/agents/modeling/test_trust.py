@@ -76,7 +76,7 @@ def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def with_code(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def model_with_code(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A model with its own code."""
     name = f"{abs(hash(str(tmp_path))):x}"
     (copy / "own.py").write_text(CODE.format(name=name))
@@ -86,21 +86,21 @@ def with_code(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 
 @pytest.fixture
-def with_pickle(copy: Path) -> Path:
+def model_with_pickle(copy: Path) -> Path:
     """A model with pickled weights."""
     torch.save(load_file(copy / "model.safetensors"), copy / "pytorch_model.bin")
     (copy / "model.safetensors").unlink()
     return copy
 
 
-def test_code_of_a_model_is_not_run(with_code: Path, marker: Path, tmp_path: Path) -> None:
-    config = TrainConfig.model_validate({"games": ("tic_tac_toe",), "model": {"name": str(with_code)}})
+def test_model_code_is_not_run(model_with_code: Path, marker: Path, tmp_path: Path) -> None:
+    config = TrainConfig.model_validate({"games": ("tic_tac_toe",), "model": {"name": str(model_with_code)}})
     for use in (
-        lambda: load_model(with_code),
-        lambda: make_player(f"lm:{with_code}"),
-        lambda: make_player(f"lm:{with_code}?trust_remote_code=false"),
-        lambda: load_skeleton(str(with_code)),
-        lambda: merge_lora(with_code, with_code, tmp_path / "out"),
+        lambda: load_model(model_with_code),
+        lambda: make_player(f"lm:{model_with_code}"),
+        lambda: make_player(f"lm:{model_with_code}?trust_remote_code=false"),
+        lambda: load_skeleton(str(model_with_code)),
+        lambda: merge_lora(model_with_code, model_with_code, tmp_path / "out"),
     ):
         with pytest.raises(GymposiumError, match=r"contains Python code. It is not run.*trust_remote_code=true"):
             use()
@@ -109,7 +109,7 @@ def test_code_of_a_model_is_not_run(with_code: Path, marker: Path, tmp_path: Pat
     assert not marker.exists()
 
 
-def test_code_of_a_tokenizer_is_not_run(copy: Path, marker: Path) -> None:
+def test_tokenizer_code_is_not_run(copy: Path, marker: Path) -> None:
     (copy / "own.py").write_text(CODE.format(name="tokenizer"))
     own = {"AutoTokenizer": [None, "own.OwnTokenizer"]}
     change(copy / "tokenizer_config.json", tokenizer_class="OwnTokenizer", auto_map=own)
@@ -118,11 +118,11 @@ def test_code_of_a_tokenizer_is_not_run(copy: Path, marker: Path) -> None:
     assert not marker.exists()
 
 
-def test_nobody_is_asked_at_the_terminal(with_code: Path, marker: Path) -> None:
+def test_never_prompts_at_the_terminal(model_with_code: Path, marker: Path) -> None:
     """A piped "y" answered transformers' question, and the code ran."""
     command = [str(Path(sys.executable).with_name("gymposium")), "run", "tic_tac_toe"]
     done = subprocess.run(
-        [*command, "--players", f"lm:{with_code},random", "-n", "1"],
+        [*command, "--players", f"lm:{model_with_code},random", "-n", "1"],
         input="y\n" * 9,
         capture_output=True,
         text=True,
@@ -136,39 +136,39 @@ def test_nobody_is_asked_at_the_terminal(with_code: Path, marker: Path) -> None:
     assert not marker.exists()
 
 
-def test_code_that_is_trusted_runs(with_code: Path, marker: Path) -> None:
-    player = make_player(f"lm:{with_code}?trust_remote_code=true")
+def test_trusted_code_runs(model_with_code: Path, marker: Path) -> None:
+    player = make_player(f"lm:{model_with_code}?trust_remote_code=true")
     assert isinstance(player, LanguageModelPlayer)
     assert marker.read_text() == "this ran"
     identity = player.identity()
-    assert f"{with_code}/own.py" in identity.files
+    assert f"{model_with_code}/own.py" in identity.files
     assert identity.facts["trust_remote_code"] is True
     trust = Trust(remote_code=True)
-    assert type(load_skeleton(str(with_code), trust)).__name__ == "OwnModel"
-    assert load_stop_tokens(with_code, load_chat(with_code, trust=trust), trust)
+    assert type(load_skeleton(str(model_with_code), trust)).__name__ == "OwnModel"
+    assert load_stop_tokens(model_with_code, load_chat(model_with_code, trust=trust), trust)
 
 
-def test_pickles_are_not_read(with_pickle: Path) -> None:
-    for use in (lambda: load_model(with_pickle), lambda: make_player(f"lm:{with_pickle}")):
+def test_pickles_are_refused(model_with_pickle: Path) -> None:
+    for use in (lambda: load_model(model_with_pickle), lambda: make_player(f"lm:{model_with_pickle}")):
         with pytest.raises(GymposiumError, match=r"no safetensors weights.*allow_pickle=true"):
             use()
 
 
-def test_pickles_that_are_trusted_are_read(model_directory: Path, with_pickle: Path) -> None:
-    player = make_player(f"lm:{with_pickle}?allow_pickle=true")
+def test_trusted_pickles_are_read(model_directory: Path, model_with_pickle: Path) -> None:
+    player = make_player(f"lm:{model_with_pickle}?allow_pickle=true")
     assert isinstance(player, LanguageModelPlayer)
-    assert f"{with_pickle}/pytorch_model.bin" in player.identity().files
-    whole, pickled = load_model(model_directory), load_model(with_pickle, trust=Trust(pickles=True))
+    assert f"{model_with_pickle}/pytorch_model.bin" in player.identity().files
+    whole, pickled = load_model(model_directory), load_model(model_with_pickle, trust=Trust(pickles=True))
     for name, weights in whole.model.state_dict().items():
         assert torch.equal(weights, pickled.model.state_dict()[name])
 
 
-def test_trust_is_true_or_false() -> None:
+def test_trust_options_must_be_boolean() -> None:
     with pytest.raises(BadOption, match=r"trust_remote_code='yes'. Use true or false"):
         make_player("lm:anything?trust_remote_code=yes")
 
 
-def test_a_pickled_adapter_is_not_read(model_directory: Path, tmp_path: Path) -> None:
+def test_pickled_adapters_are_refused(model_directory: Path, tmp_path: Path) -> None:
     model = load_model(model_directory).model
     save_lora(attach_lora(model, rank=2, alpha=2, seed=0), tmp_path)
     torch.save(load_file(tmp_path / "adapter_model.safetensors"), tmp_path / "adapter_model.bin")
@@ -177,7 +177,7 @@ def test_a_pickled_adapter_is_not_read(model_directory: Path, tmp_path: Path) ->
         load_lora(load_model(model_directory).model, tmp_path)
 
 
-def test_an_adapter_imports_no_module(model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_adapters_import_no_module(model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """PEFT imports what `megatron_core` names."""
     save_lora(attach_lora(load_model(model_directory).model, rank=2, alpha=2, seed=0), tmp_path)
     (tmp_path / "named_by_an_adapter.py").write_text("raise SystemExit('this ran')")
@@ -187,7 +187,7 @@ def test_an_adapter_imports_no_module(model_directory: Path, tmp_path: Path, mon
         load_lora(load_model(model_directory).model, tmp_path)
 
 
-def test_a_hub_that_cannot_be_reached_is_not_tried_again_and_again() -> None:
+def test_unreachable_hub_is_not_retried() -> None:
     code = "from gymposium import make_player; make_player('lm:nobody/nothing')"
     environment = {**os.environ, "HF_HUB_OFFLINE": "0", "HF_ENDPOINT": "http://127.0.0.1:9"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
@@ -196,9 +196,9 @@ def test_a_hub_that_cannot_be_reached_is_not_tried_again_and_again() -> None:
     assert "Retrying" not in done.stderr + done.stdout
 
 
-def nested(names: list[str], value: object) -> dict[str, object]:
+def nest(names: list[str], value: object) -> dict[str, object]:
     """A config with a value below some keys."""
-    return {names[0]: value if len(names) == 1 else nested(names[1:], value)}
+    return {names[0]: value if len(names) == 1 else nest(names[1:], value)}
 
 
 @pytest.mark.parametrize(
@@ -210,14 +210,14 @@ def nested(names: list[str], value: object) -> dict[str, object]:
         {"attn_implementation": {"": "sdpa", "text_config": "a/b:c"}},
         {"attn_implementation": "flash_attention_2"},
         {"experts_implementation": "deepgemm"},
-        nested(["text_config", "decoder", "attn_implementation"], "a/b"),
+        nest(["text_config", "decoder", "attn_implementation"], "a/b"),
         {"layers": [{"attn_implementation": "a/b"}]},
         {"attribute_map": {"title": "_attn_implementation"}, "title": "a/b"},
         {"configuration_files": ["config.4.0.0.json"]},
     ],
     ids=str,
 )
-def test_a_config_names_no_code_and_no_other_config(copy: Path, entry: dict[str, Any]) -> None:
+def test_configs_may_not_reference_code_or_configs(copy: Path, entry: dict[str, Any]) -> None:
     change(copy / "config.json", **entry)
     for use in (load_chat, load_model, load_skeleton, read_stop_tokens, load_context_length, load_local_architecture):
         with pytest.raises(UnsafeModelError, match=re.escape("config.json")):
@@ -228,7 +228,7 @@ def read_stop_tokens(name: str) -> object:
     return load_stop_tokens(name, None, Trust())  # type: ignore[arg-type]  # the files are refused before
 
 
-def test_a_kernel_is_loaded_only_from_a_trusted_model(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_load_only_from_trusted_models(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """transformers takes the name of a kernel from the config, and would download and import it."""
     asked = []
     monkeypatch.setattr(modeling_utils, "lazy_import_flash_attention", lambda name, **_: asked.append(name))
@@ -240,18 +240,18 @@ def test_a_kernel_is_loaded_only_from_a_trusted_model(copy: Path, monkeypatch: p
     assert asked
 
 
-def test_built_in_attention_may_be_named(copy: Path) -> None:
+def test_built_in_attention_is_allowed(copy: Path) -> None:
     change(copy / "config.json", attn_implementation="eager")
     assert load_model(copy).model.config._attn_implementation == "eager"
 
 
-def test_a_tokenizer_is_of_a_class_of_tokenizers(copy: Path) -> None:
+def test_tokenizer_class_must_be_a_tokenizer(copy: Path) -> None:
     change(copy / "tokenizer_config.json", tokenizer_class="AutoModelForCausalLM")
     with pytest.raises(UnsafeModelError, match="tokenizer_class"):
         load_chat(copy)
 
 
-def test_a_model_with_an_adapter_within_is_refused(copy: Path) -> None:
+def test_refuses_models_that_contain_an_adapter(copy: Path) -> None:
     """transformers would load the base model that the adapter names, whose files nobody has checked."""
     (copy / "adapter_config.json").write_text('{"base_model_name_or_path": "/elsewhere"}')
     with pytest.raises(UnsafeModelError, match="lm:MODEL@ADAPTER"):
@@ -271,7 +271,7 @@ SMALL_FILES = [
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda file: file.symlink_to("/dev/zero")], ids=["pipe", "device"])
 @pytest.mark.parametrize("name", [*SMALL_FILES, "model.safetensors", "model.safetensors.index.json"])
-def test_no_file_of_a_model_stalls_the_process(copy: Path, name: str, make: Callable[[Path], object]) -> None:
+def test_model_files_never_stall_the_process(copy: Path, name: str, make: Callable[[Path], object]) -> None:
     file = copy / name
     file.parent.mkdir(exist_ok=True)
     file.unlink(missing_ok=True)
@@ -281,7 +281,7 @@ def test_no_file_of_a_model_stalls_the_process(copy: Path, name: str, make: Call
 
 
 @pytest.mark.parametrize("name", SMALL_FILES)
-def test_no_small_file_of_a_model_fills_the_process(copy: Path, name: str) -> None:
+def test_oversized_model_files_are_refused(copy: Path, name: str) -> None:
     file = copy / name
     file.parent.mkdir(exist_ok=True)
     with file.open("ab") as content:
@@ -290,7 +290,7 @@ def test_no_small_file_of_a_model_fills_the_process(copy: Path, name: str) -> No
         make_player(f"lm:{copy}")
 
 
-def test_files_of_an_adapter_are_regular_and_bounded(copy: Path, tmp_path: Path) -> None:
+def test_adapter_files_must_be_regular_and_bounded(copy: Path, tmp_path: Path) -> None:
     adapter = tmp_path / "adapter"
     adapter.mkdir()
     (adapter / "adapter_config.json").write_text("{}")
@@ -304,7 +304,7 @@ SLOW = {"Regex": "(?:(?:a|a)+)+$"}
 
 
 @pytest.mark.parametrize("part", ["normalizer", "decoder"])
-def test_replacements_of_a_tokenizer_do_not_fill_the_process(copy: Path, part: str) -> None:
+def test_tokenizer_replacements_are_bounded(copy: Path, part: str) -> None:
     change(copy / "tokenizer.json", **{part: {"type": "Sequence", f"{part}s": [REPLACED] * 2}})
     with pytest.raises(GymposiumError, match="more than 1,000 times longer"):
         load_chat(copy)
@@ -319,7 +319,7 @@ def test_replacements_of_a_tokenizer_do_not_fill_the_process(copy: Path, part: s
         ("pre_tokenizer", {"type": "Split", "pattern": SLOW, "behavior": "Isolated", "invert": False}),
     ],
 )
-def test_an_expression_of_a_tokenizer_that_takes_too_long_is_an_error(copy: Path, part: str, slow: object) -> None:
+def test_slow_tokenizer_expressions_are_errors(copy: Path, part: str, slow: object) -> None:
     change(copy / "tokenizer.json", **{part: slow})
     with pytest.raises(GymposiumError):
         load_chat(copy).prompt("a" * 60 + "!")
@@ -338,13 +338,13 @@ def test_an_expression_of_a_tokenizer_that_takes_too_long_is_an_error(copy: Path
         ("config.json", "hidden_size", [[]]),
     ],
 )
-def test_damaged_settings_of_a_model_are_errors_that_name_it(copy: Path, name: str, key: str, value: object) -> None:
+def test_damaged_model_settings_name_the_model(copy: Path, name: str, key: str, value: object) -> None:
     change(copy / name, **{key: value})
     with pytest.raises(GymposiumError, match=re.escape(str(copy))):
         load_chat(copy).prompt("a" * 60 + "!")
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"title": NaN}', '{"title": 5}', '{"title": 99999999999999999999}'])
-def test_a_title_is_read_from_any_config(copy: Path, text: str) -> None:
+def test_malformed_configs_have_no_title(copy: Path, text: str) -> None:
     (copy / "config.json").write_text(text)
     assert find_title(copy) is None

@@ -1,4 +1,4 @@
-"""The engine recovers from faults of a server, here a small one that fails on demand."""
+"""The engine recovers from server faults, tested with a small server that fails on demand."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def request(number: int = 0) -> TokenRequest:
 
 
 @pytest.mark.parametrize("fails", [[500], [0], [503, 0, 502]], ids=str)
-def test_a_server_that_falters_is_asked_the_same_again(server: Faltering, engine: VllmEngine, fails: list[int]) -> None:
+def test_failed_requests_are_retried_unchanged(server: Faltering, engine: VllmEngine, fails: list[int]) -> None:
     [expected] = engine.generate([request()], Sampling(0.6))
     server.asked.clear()
     server.fails += fails
@@ -87,7 +87,7 @@ def choice(ids: object, logprobs: object) -> bytes:
     ],
     ids=range(14),
 )
-def test_an_answer_that_is_none_is_a_failure_of_the_server(server: Faltering, engine: VllmEngine, body: bytes) -> None:
+def test_malformed_answers_are_server_failures(server: Faltering, engine: VllmEngine, body: bytes) -> None:
     server.garbled = body
     with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: (MalformedAnswer|BadBody)") as caught:
         engine.generate([request()], Sampling())
@@ -96,9 +96,7 @@ def test_an_answer_that_is_none_is_a_failure_of_the_server(server: Faltering, en
 
 
 @pytest.mark.parametrize("status", [200, 400, 500])
-def test_a_key_that_the_server_repeats_is_in_no_error(
-    server: Faltering, monkeypatch: pytest.MonkeyPatch, status: int
-) -> None:
+def test_errors_redact_the_key(server: Faltering, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
     monkeypatch.setenv(KEY_VARIABLE, "canary/key")
     server.garbled, server.garbled_status = rb'{"error": {"message": "you sent canary\/key"}}', status
     engine = VllmEngine(server.url, model="model", stops=STOPS, patience=IMPATIENT)
@@ -124,7 +122,7 @@ FIRST = random.Random(0).getrandbits(63) % 50 + 10
 
 
 @pytest.mark.parametrize("breaks", [[], [0], [1], [2, 1, 0]], ids=str)
-def test_each_token_of_a_stream_is_watched_once_whatever_breaks(
+def test_stream_tokens_are_watched_once_despite_failures(
     server: Faltering, engine: VllmEngine, breaks: list[int]
 ) -> None:
     server.breaks += breaks
@@ -136,7 +134,7 @@ def test_each_token_of_a_stream_is_watched_once_whatever_breaks(
     assert all(body == server.asked[0] for body in server.asked)
 
 
-def test_a_watch_ends_the_completion_and_the_work_of_the_server(server: Faltering, engine: VllmEngine) -> None:
+def test_watch_can_stop_the_completion_and_the_server(server: Faltering, engine: VllmEngine) -> None:
     server.endless, server.breaks = True, [2]
     watched, seen = watching(lambda seen: len(seen) == 10)
     [completion] = engine.generate([watched], Sampling())
@@ -145,7 +143,7 @@ def test_a_watch_ends_the_completion_and_the_work_of_the_server(server: Falterin
     assert server.told.wait(60)
 
 
-def test_a_stream_without_an_end_has_a_time_limit(server: Faltering) -> None:
+def test_endless_streams_time_out(server: Faltering) -> None:
     server.endless, server.breaks = True, [2]
     with VllmEngine(server.url, model="model", stops=STOPS, patience=Patience(request=0.02, token=0.001)) as engine:
         watched, _ = watching()
@@ -154,7 +152,7 @@ def test_a_stream_without_an_end_has_a_time_limit(server: Faltering) -> None:
     assert len(server.asked) == 1
 
 
-def test_a_stream_that_goes_on_otherwise_after_a_failure_is_an_error(server: Faltering, engine: VllmEngine) -> None:
+def test_diverging_retried_stream_is_an_error(server: Faltering, engine: VllmEngine) -> None:
     server.breaks = [2]
 
     def differ(seen: list[int]) -> bool:
@@ -182,7 +180,7 @@ def test_a_stream_that_goes_on_otherwise_after_a_failure_is_an_error(server: Fal
     ],
     ids=range(9),
 )
-def test_a_stream_that_is_none_is_a_failure_of_the_server(server: Faltering, engine: VllmEngine, body: bytes) -> None:
+def test_malformed_streams_are_server_failures(server: Faltering, engine: VllmEngine, body: bytes) -> None:
     server.garbled = body
     watched, _ = watching()
     with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: (MalformedAnswer|BadBody)"):
@@ -190,7 +188,7 @@ def test_a_stream_that_is_none_is_a_failure_of_the_server(server: Faltering, eng
     assert len(server.asked) == ATTEMPTS
 
 
-def test_comments_in_a_stream_are_skipped(server: Faltering, engine: VllmEngine) -> None:
+def test_stream_comments_are_skipped(server: Faltering, engine: VllmEngine) -> None:
     server.garbled = b": ping\n\n:\n\ndata: " + choice([5, 4], [-1.0, -1.0]) + b"\n\n"
     watched, seen = watching()
     assert [completion.ids for completion in engine.generate([watched], Sampling())] == [(5, 4)]
@@ -198,13 +196,13 @@ def test_comments_in_a_stream_are_skipped(server: Faltering, engine: VllmEngine)
 
 
 @pytest.mark.parametrize("body", [b'{"detail": "no"}', b'["no"]', b'{"error": {"message": {"detail": "no"}}}', b"no"])
-def test_a_refusal_is_told_in_the_words_of_the_server(server: Faltering, engine: VllmEngine, body: bytes) -> None:
+def test_refusals_quote_the_server(server: Faltering, engine: VllmEngine, body: bytes) -> None:
     server.garbled, server.garbled_status = body, 400
     with pytest.raises(GymposiumError, match=r"refused a request: no$"):
         engine.generate([request()], Sampling())
 
 
-def test_a_stream_that_is_refused_is_not_asked_for_again(server: Faltering, engine: VllmEngine) -> None:
+def test_refused_streams_are_not_retried(server: Faltering, engine: VllmEngine) -> None:
     server.fails += [400]
     watched, _ = watching()
     with pytest.raises(GymposiumError, match="refused a request: status 400 on demand"):
@@ -212,21 +210,21 @@ def test_a_stream_that_is_refused_is_not_asked_for_again(server: Faltering, engi
     assert len(server.asked) == 1
 
 
-def test_a_server_that_always_fails_is_given_up(server: Faltering, engine: VllmEngine) -> None:
+def test_permanently_failing_server_is_an_error(server: Faltering, engine: VllmEngine) -> None:
     server.fails += [500] * 100
     with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: .*status 500 on demand"):
         engine.generate([request()], Sampling())
     assert len(server.asked) == ATTEMPTS
 
 
-def test_a_refusal_is_final(server: Faltering, engine: VllmEngine) -> None:
+def test_refusals_are_not_retried(server: Faltering, engine: VllmEngine) -> None:
     server.fails += [400]
     with pytest.raises(GymposiumError, match="refused a request: status 400 on demand"):
         engine.generate([request()], Sampling())
     assert len(server.asked) == 1
 
 
-def test_long_replies_arrive_and_each_is_sampled_once(server: Faltering) -> None:
+def test_long_replies_are_sampled_once(server: Faltering) -> None:
     """A reply takes ten times the limit of a request without tokens; 20 ms stand for the default of 600 s."""
     limit, replies, at_once = 0.02, 256, 64
     server.at_once = at_once
@@ -239,7 +237,7 @@ def test_long_replies_arrive_and_each_is_sampled_once(server: Faltering) -> None
     assert server.most_working <= at_once
 
 
-def test_a_healthy_server_that_is_late_is_not_asked_twice(server: Faltering) -> None:
+def test_slow_healthy_server_is_not_asked_twice(server: Faltering) -> None:
     done = threading.Event()
     server.hold = done.wait
     with VllmEngine(server.url, model="model", stops=STOPS, patience=Patience(request=0.1, token=0.01)) as engine:
@@ -251,7 +249,7 @@ def test_a_healthy_server_that_is_late_is_not_asked_twice(server: Faltering) -> 
 
 
 @pytest.mark.parametrize(("says", "asked", "expected"), [(None, None, AT_ONCE), (7, None, 7), (7, 3, 3)])
-def test_what_is_in_flight_is_what_the_server_runs_or_what_is_set(
+def test_concurrency_follows_the_server_or_the_setting(
     server: Faltering, says: int | None, asked: int | None, expected: int
 ) -> None:
     server.at_once = says
@@ -265,12 +263,12 @@ def test_what_is_in_flight_is_what_the_server_runs_or_what_is_set(
 @pytest.mark.parametrize(
     ("wrong", "said"), [({"request": 0}, "request_seconds=0"), ({"token": -1}, "token_seconds=-1")]
 )
-def test_a_time_limit_that_is_none(wrong: dict[str, float], said: str) -> None:
+def test_invalid_time_limits_are_refused(wrong: dict[str, float], said: str) -> None:
     with pytest.raises(BadOption, match=said):
         Patience(**wrong)
 
 
-def test_every_field_that_has_a_default_is_given(server: Faltering, engine: VllmEngine) -> None:
+def test_requests_set_every_field_with_a_default(server: Faltering, engine: VllmEngine) -> None:
     engine.generate([request()], Sampling(0.6, max_tokens=100))
     [body] = server.asked
     expected = {"top_p": 1.0, "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "stop_token_ids": [4]}
@@ -279,7 +277,7 @@ def test_every_field_that_has_a_default_is_given(server: Faltering, engine: Vllm
     assert body["max_tokens"] == engine.context - 3  # the rest of the context, not 100
 
 
-def test_only_seeded_and_watched_requests_carry_a_seed(server: Faltering) -> None:
+def test_only_seeded_or_watched_requests_carry_a_seed(server: Faltering) -> None:
     watched = TokenRequest((5, 6, 7), random.Random(0), watch=lambda token: False)
     with VllmEngine(server.url, model="model", stops=STOPS, patience=IMPATIENT, seeded=False) as engine:
         engine.generate([request()], Sampling())
@@ -301,7 +299,7 @@ def test_training_sends_seeds_only_on_request(
     assert ["seed" in body for body in server.asked] == [seeded]
 
 
-def test_a_server_that_was_started_again_gets_its_adapters_back(
+def test_restarted_server_gets_its_adapters_back(
     server: Faltering, engine: VllmEngine, adapter_directory: Path
 ) -> None:
     engine.publish(adapter_directory, LEARNER)
@@ -312,48 +310,48 @@ def test_a_server_that_was_started_again_gets_its_adapters_back(
     assert engine.recoveries == 1
 
 
-def test_a_server_that_does_not_come_back(server: Faltering, engine: VllmEngine) -> None:
+def test_server_that_stays_away_is_an_error(server: Faltering, engine: VllmEngine) -> None:
     server.gone = True
     with pytest.raises(GymposiumError, match="gone and did not come back within"):
         engine.generate([request(i) for i in range(8)], Sampling())
 
 
-def test_no_server_at_all() -> None:
+def test_missing_server_suggests_the_start_command() -> None:
     with pytest.raises(GymposiumError, match=r"No vLLM server answers .*gymposium engine start --model model"):
         VllmEngine("http://127.0.0.1:9", model="model", stops=STOPS)
 
 
-def test_a_server_of_another_model(server: Faltering) -> None:
+def test_refuses_a_server_with_another_model(server: Faltering) -> None:
     with pytest.raises(GymposiumError, match=r"serves another model: base \(model\); expected other"):
         VllmEngine(server.url, model="other", stops=STOPS)
 
 
-def test_a_version_that_was_not_tested_is_remarked_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_untested_version_logs_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with Faltering(version="0.9.9") as old, caplog.at_level(logging.WARNING):
         VllmEngine(old.url, model="model", stops=STOPS).close()
         old.shutdown()
     assert "0.9.9" in caplog.text
 
 
-def test_the_key_goes_with_every_request(server: Faltering, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_request_sends_the_key(server: Faltering, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_VARIABLE, "canary-key")
     VllmEngine(server.url, model="model", stops=STOPS).close()
     assert server.keys == {"Bearer canary-key"}
 
 
-def test_a_prompt_that_fills_the_context_is_not_sent(server: Faltering, engine: VllmEngine) -> None:
+def test_prompt_filling_the_context_is_not_sent(server: Faltering, engine: VllmEngine) -> None:
     full = TokenRequest((5,) * engine.context, random.Random(0))
     with pytest.raises(GymposiumError, match="no space for a reply"):
         engine.submit(full, Sampling()).result()
     assert server.asked == []
 
 
-def test_given_tokens_are_scored_at_temperature_1_only(engine: VllmEngine) -> None:
+def test_scoring_requires_temperature_1(engine: VllmEngine) -> None:
     with pytest.raises(GymposiumError, match="only at temperature 1"):
         engine.score([((5,), (6,))], temperature=0.5)
 
 
-def test_an_engine_that_nobody_holds_leaves_nothing_behind(server: Faltering) -> None:
+def test_unreferenced_engine_is_cleaned_up(server: Faltering) -> None:
     engine = VllmEngine(server.url, model="model", stops=STOPS)
     engine.generate([request()], Sampling())
     [thread] = [thread for thread in threading.enumerate() if thread.name == "vllm-engine"]

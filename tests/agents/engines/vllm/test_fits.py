@@ -1,4 +1,4 @@
-"""Checks of an adapter and a model before vLLM loads them."""
+"""Checks of adapters and models before vLLM loads them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from gymposium_agents.lora.files import read_adapter
 from gymposium_agents.models.small import make_small_model
 
 
-def checked(directory: Path, model: Path) -> None:
+def run_check(directory: Path, model: Path) -> None:
     check_fits(read_adapter(directory), directory, str(model))
 
 
-def test_an_adapter_of_the_model_fits(adapter_directory: Path, model_directory: Path) -> None:
-    checked(adapter_directory, model_directory)
+def test_accepts_an_adapter_of_the_model(adapter_directory: Path, model_directory: Path) -> None:
+    run_check(adapter_directory, model_directory)
 
 
 @pytest.mark.parametrize(
     "settings", [{"trainable_token_indices": [1]}, {"bias": "all"}, {"use_dora": True}, {"init_lora_weights": "pissa"}]
 )
-def test_what_vllm_would_leave_out_is_refused(
+def test_refuses_settings_that_vllm_ignores(
     adapter_directory: Path, model_directory: Path, tmp_path: Path, settings: dict[str, Any]
 ) -> None:
     other = tmp_path / "other"
@@ -35,10 +35,10 @@ def test_what_vllm_would_leave_out_is_refused(
     file = other / "adapter_config.json"
     file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | settings), encoding="utf-8")
     with pytest.raises(GymposiumError, match=f"vLLM cannot serve the adapter .*{next(iter(settings))}.* lora merge"):
-        checked(other, model_directory)
+        run_check(other, model_directory)
 
 
-def test_a_model_that_vllm_has_no_code_for_on_cpus_is_refused_before_it_starts(tmp_path: Path) -> None:
+def test_refuses_head_sizes_unsupported_on_cpus(tmp_path: Path) -> None:
     for heads in (1, 2, 4):
         size = SmallModel(hidden=64, layers=1, heads=heads, feed_forward=32, vocabulary=300)
         make_small_model(tmp_path / str(heads), ["b2"], seed=0, size=size)
@@ -51,7 +51,7 @@ def test_a_model_that_vllm_has_no_code_for_on_cpus_is_refused_before_it_starts(t
     check_heads(str(tmp_path / "nowhere"))  # the server reports what is wrong with it
 
 
-def test_a_lora_of_a_mixture_of_experts_is_refused_on_a_cpu(moe_directory: Path, model_directory: Path) -> None:
+def test_refuses_mixture_of_experts_adapters_on_cpus(moe_directory: Path, model_directory: Path) -> None:
     check_adapters_on_cpu(str(model_directory))
     check_adapters_on_cpu("nowhere")
     with pytest.raises(GymposiumError, match=r"cannot serve a LoRA of .*moe, because it is a mixture of experts"):

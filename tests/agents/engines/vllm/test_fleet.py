@@ -1,5 +1,4 @@
-"""Several servers are one engine: who answers, and what happens when one of them goes away or lacks an adapter. The
-servers are small ones that fail on demand."""
+"""Several servers act as one engine, even if one disappears or lacks an adapter. The servers are small fakes."""
 
 from __future__ import annotations
 
@@ -78,13 +77,13 @@ def first(number: int) -> int:
     return rank_servers(CONVERSATIONS[number], 2)[0]
 
 
-def test_it_keeps_the_contracts(engine: VllmEngine) -> None:
+def test_fleet_fulfills_the_engine_contracts(engine: VllmEngine) -> None:
     assert isinstance(engine, ConcurrentTokenEngine)
     assert isinstance(engine, DigestReporter)
     assert isinstance(engine, MultiServerEngine)
 
 
-def test_later_turns_go_to_the_server_of_the_first_turn(servers: list[Faltering], engine: VllmEngine) -> None:
+def test_conversations_stay_on_one_server(servers: list[Faltering], engine: VllmEngine) -> None:
     for turn in range(3):
         engine.generate([request(number, turn) for number in REQUESTS], Sampling())
     for place, server in enumerate(servers):
@@ -98,9 +97,7 @@ def test_later_turns_go_to_the_server_of_the_first_turn(servers: list[Faltering]
         assert seeds(server) == expected
 
 
-def test_a_request_without_a_conversation_goes_where_its_prompt_was(
-    servers: list[Faltering], engine: VllmEngine
-) -> None:
+def test_requests_without_conversation_are_routed_by_prompt(servers: list[Faltering], engine: VllmEngine) -> None:
     for _ in range(2):
         engine.generate([TokenRequest((5, number), random.Random(0)) for number in range(12)], Sampling())
         engine.score([((5, number), (6,)) for number in range(12)])
@@ -110,14 +107,12 @@ def test_a_request_without_a_conversation_goes_where_its_prompt_was(
     assert len(servers[0].asked) + len(servers[1].asked) == 48
 
 
-def test_the_choice_of_the_server_does_not_change_the_completion(engine: VllmEngine) -> None:
+def test_server_choice_does_not_change_the_completion(engine: VllmEngine) -> None:
     assert engine.generate([request(number) for number in REQUESTS], Sampling()) == undisturbed()
 
 
 @pytest.mark.parametrize("dies", [0, 1])
-def test_what_is_in_flight_to_a_server_that_dies_is_answered_by_the_other(
-    servers: list[Faltering], engine: VllmEngine, dies: int
-) -> None:
+def test_requests_in_flight_to_a_dead_server_move(servers: list[Faltering], engine: VllmEngine, dies: int) -> None:
     dying, other = servers[dies], servers[1 - dies]
     mine = [number for number in REQUESTS if first(number) == dies]
     arrived, death = threading.Semaphore(0), threading.Event()
@@ -137,7 +132,7 @@ def test_what_is_in_flight_to_a_server_that_dies_is_answered_by_the_other(
     assert len(other.asked) == len(REQUESTS)
 
 
-def test_what_waits_for_its_turn_at_a_server_that_dies_goes_to_the_other(servers: list[Faltering]) -> None:
+def test_requests_queued_for_a_dead_server_move(servers: list[Faltering]) -> None:
     arrived, death = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -155,7 +150,7 @@ def test_what_waits_for_its_turn_at_a_server_that_dies_goes_to_the_other(servers
     assert servers[1].most_working == 1
 
 
-def test_a_server_that_is_back_holds_all_adapters_and_gets_its_conversations(
+def test_returning_server_regains_adapters_and_conversations(
     servers: list[Faltering], engine: VllmEngine, adapter_directory: Path
 ) -> None:
     engine.publish(adapter_directory, LEARNER)
@@ -180,9 +175,7 @@ def test_a_server_that_is_back_holds_all_adapters_and_gets_its_conversations(
 
 
 @pytest.mark.parametrize("breaks", [[0], [1], [2]], ids=str)
-def test_each_token_of_a_stream_is_watched_once_though_another_server_ends_it(
-    servers: list[Faltering], engine: VllmEngine, breaks: list[int]
-) -> None:
+def test_moved_streams_watch_each_token_once(servers: list[Faltering], engine: VllmEngine, breaks: list[int]) -> None:
     seen: list[int] = []
 
     def watch(token: int) -> bool:
@@ -198,7 +191,7 @@ def test_each_token_of_a_stream_is_watched_once_though_another_server_ends_it(
     assert servers[0].asked == servers[1].asked
 
 
-def test_if_all_are_gone_it_is_said_of_each(servers: list[Faltering]) -> None:
+def test_error_names_every_missing_server(servers: list[Faltering]) -> None:
     with engine_over(servers, IMPATIENT) as engine:
         for server in servers:
             server.gone = True
@@ -207,7 +200,7 @@ def test_if_all_are_gone_it_is_said_of_each(servers: list[Faltering]) -> None:
         assert all(server.url in str(caught.value) for server in servers)
 
 
-def test_a_request_that_every_server_fails_is_given_up(servers: list[Faltering], engine: VllmEngine) -> None:
+def test_request_failed_by_every_server_is_an_error(servers: list[Faltering], engine: VllmEngine) -> None:
     for server in servers:
         server.fails += [500] * 100
     with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS + 1} times: .*status 500 on demand"):
@@ -215,7 +208,7 @@ def test_a_request_that_every_server_fails_is_given_up(servers: list[Faltering],
     assert len(servers[0].asked) + len(servers[1].asked) == ATTEMPTS + 1
 
 
-def test_a_refusal_is_final_and_not_tried_elsewhere(servers: list[Faltering], engine: VllmEngine) -> None:
+def test_refusals_are_not_retried_elsewhere(servers: list[Faltering], engine: VllmEngine) -> None:
     servers[first(0)].fails += [400]
     with pytest.raises(GymposiumError, match="refused a request: status 400 on demand"):
         engine.generate([request(0)], Sampling())
@@ -225,7 +218,7 @@ def test_a_refusal_is_final_and_not_tried_elsewhere(servers: list[Faltering], en
 # -- adapters
 
 
-def test_publishing_ends_when_each_server_holds_the_version(
+def test_publishing_waits_for_every_server(
     servers: list[Faltering], engine: VllmEngine, adapter_directory: Path
 ) -> None:
     slow, fast = servers
@@ -250,7 +243,7 @@ def test_publishing_ends_when_each_server_holds_the_version(
     assert {body["model"] for server in servers for body in server.asked} == {"base"}
 
 
-def test_a_server_that_dies_while_it_loads_is_out_until_it_has_loaded(
+def test_server_dying_while_loading_is_excluded_until_loaded(
     servers: list[Faltering], engine: VllmEngine, adapter_directory: Path
 ) -> None:
     dying, other = servers
@@ -269,7 +262,7 @@ def test_a_server_that_dies_while_it_loads_is_out_until_it_has_loaded(
     assert [*dying.loras] == ["learner-v1"]
 
 
-def test_a_server_that_refuses_an_adapter_is_out_until_it_takes_it(
+def test_server_refusing_an_adapter_is_excluded_until_accepted(
     servers: list[Faltering], adapter_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(member, "REFUSED_PAUSE", 0.01)
@@ -287,7 +280,7 @@ def test_a_server_that_refuses_an_adapter_is_out_until_it_takes_it(
     assert len(refusing.asked) == 1
 
 
-def test_an_adapter_that_every_server_refuses_is_an_error_and_not_held(
+def test_adapter_refused_by_every_server_is_an_error(
     servers: list[Faltering], engine: VllmEngine, adapter_directory: Path
 ) -> None:
     for server in servers:
@@ -299,7 +292,7 @@ def test_an_adapter_that_every_server_refuses_is_an_error_and_not_held(
     assert all(server.asked for server in servers), "both answer as before"
 
 
-def test_an_adapter_that_was_retired_while_a_server_was_away_is_unloaded_there(
+def test_returning_server_unloads_retired_adapters(
     servers: list[Faltering], engine: VllmEngine, adapter_directory: Path
 ) -> None:
     for policy in (LEARNER, NEXT):
@@ -314,9 +307,7 @@ def test_an_adapter_that_was_retired_while_a_server_was_away_is_unloaded_there(
     assert [*away.loras] == ["learner-v2"]
 
 
-def test_a_request_is_not_answered_by_the_base_model_when_its_policy_was_retired(
-    servers: list[Faltering], adapter_directory: Path
-) -> None:
+def test_retired_policies_are_never_answered_by_the_base(servers: list[Faltering], adapter_directory: Path) -> None:
     arrived, go_on = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -346,14 +337,14 @@ def test_a_request_is_not_answered_by_the_base_model_when_its_policy_was_retired
         (partial(Faltering, model="another"), r"serves another model: base \(another\); expected model"),
     ],
 )
-def test_servers_that_differ_are_refused(servers: list[Faltering], other: Callable[[], Faltering], said: str) -> None:
+def test_refuses_servers_that_differ(servers: list[Faltering], other: Callable[[], Faltering], said: str) -> None:
     with other() as different:
         with pytest.raises(GymposiumError, match=said):
             engine_over([servers[0], different])
         different.shutdown()
 
 
-def test_a_server_that_comes_back_as_another_one_gets_no_requests(servers: list[Faltering]) -> None:
+def test_server_returning_with_other_settings_is_excluded(servers: list[Faltering]) -> None:
     changed, other = servers
     with engine_over(servers, IMPATIENT) as engine:
         changed.fails, changed.version = [0], "0.31.0"
@@ -366,7 +357,7 @@ def test_a_server_that_comes_back_as_another_one_gets_no_requests(servers: list[
             engine.generate([request(0)], Sampling())
 
 
-def test_the_context_is_the_smallest_and_at_once_is_that_of_each(servers: list[Faltering]) -> None:
+def test_fleet_uses_smallest_context_and_each_concurrency(servers: list[Faltering]) -> None:
     servers[0].longest = 32
     servers[0].at_once, servers[1].at_once = 1, 3
     full = threading.Barrier(3)
@@ -379,9 +370,7 @@ def test_the_context_is_the_smallest_and_at_once_is_that_of_each(servers: list[F
     assert (servers[0].most_working, servers[1].most_working) == (1, 3)
 
 
-def test_each_server_is_asked_alone_and_one_that_is_away_is_left_out(
-    servers: list[Faltering], adapter_directory: Path
-) -> None:
+def test_each_server_skips_servers_that_are_away(servers: list[Faltering], adapter_directory: Path) -> None:
     for place, server in enumerate(servers):
         server.at_once, server.digests = 4, {"learner-v1": [f"digest {place}"]}
 

@@ -41,19 +41,19 @@ class KeptServer:
         return said
 
 
-def test_the_end_of_the_starter_ends_server_and_workers() -> None:
+def test_server_and_workers_end_with_the_starter() -> None:
     kept = KeptServer()
     kept.lifeline.close()  # as the system does when the starter is killed
     assert "by itself" not in kept.last_words()
 
 
-def test_the_death_of_the_server_ends_its_workers() -> None:
+def test_workers_end_with_the_server() -> None:
     kept = KeptServer()
     os.kill(kept.server, signal.SIGKILL)
     assert "exited on its own with code -9" in kept.last_words()
 
 
-def test_a_signal_to_the_group_ends_the_server_and_the_keeper_says_so() -> None:
+def test_signal_to_the_group_is_reported_by_the_keeper() -> None:
     kept = KeptServer()
     os.killpg(kept.process.pid, signal.SIGTERM)
     assert "exited on its own with code -15" in kept.last_words()

@@ -1,4 +1,4 @@
-"""Conversations are divided among servers, and stay where they are as far as possible."""
+"""Conversations are distributed over servers and stay on their server if possible."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ CONVERSATIONS = [f"match-{match}/{seat}" for match in range(1000) for seat in ra
 
 
 @given(conversation=st.text(), servers=st.integers(1, 12))
-def test_each_server_has_one_place_in_the_order(conversation: str, servers: int) -> None:
+def test_ranking_lists_each_server_once(conversation: str, servers: int) -> None:
     assert sorted(rank_servers(conversation, servers)) == [*range(servers)]
 
 
 @given(conversation=st.text(), servers=st.integers(1, 12))
-def test_one_more_server_does_not_change_the_order_of_the_others(conversation: str, servers: int) -> None:
+def test_adding_a_server_keeps_the_order_of_the_others(conversation: str, servers: int) -> None:
     """So a conversation stays, or moves to the new server; and without a server it moves to its next one."""
     more = rank_servers(conversation, servers + 1)
     assert [place for place in more if place != servers] == rank_servers(conversation, servers)
 
 
-def test_each_server_has_its_share_and_a_new_one_takes_no_more_than_that() -> None:
+def test_servers_get_equal_shares_even_when_one_is_added() -> None:
     for servers in range(1, 9):
         first = [rank_servers(conversation, servers)[0] for conversation in CONVERSATIONS]
         fair = len(CONVERSATIONS) / servers
@@ -32,6 +32,6 @@ def test_each_server_has_its_share_and_a_new_one_takes_no_more_than_that() -> No
         assert 0.8 < len(moved) / (len(CONVERSATIONS) / (servers + 1)) < 1.2
 
 
-def test_what_the_first_server_had_is_divided_among_the_others() -> None:
+def test_lost_server_is_divided_evenly_among_the_others() -> None:
     seconds = [order[1] for order in (rank_servers(one, 4) for one in CONVERSATIONS) if order[0] == 0]
     assert all(0.7 * len(seconds) / 3 < seconds.count(place) < 1.3 * len(seconds) / 3 for place in (1, 2, 3))

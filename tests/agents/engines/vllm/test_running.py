@@ -1,4 +1,4 @@
-"""Notes of the servers that run."""
+"""Notes on running servers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def server(home: EngineHome, model: str) -> Server:
     return Server(ServerSettings(model, port=PORT), home)
 
 
-def test_a_port_belongs_to_a_server_from_before_it_listens_until_it_ends(home: EngineHome) -> None:
+def test_port_is_reserved_from_before_start_until_exit(home: EngineHome) -> None:
     with keep_note(server(home, "first"), home) as first:
         with (
             pytest.raises(GymposiumError, match=f"first already runs on port {PORT}.*stop --port {PORT}"),
@@ -43,7 +43,7 @@ def test_a_port_belongs_to_a_server_from_before_it_listens_until_it_ends(home: E
         assert list_running_servers(home) == [second]
 
 
-def test_what_a_killed_process_noted_stands_in_nobodys_way(home: EngineHome) -> None:
+def test_notes_of_killed_processes_are_ignored(home: EngineHome) -> None:
     with keep_note(server(home, "first"), home):
         file = home.running / f"{PORT}.json"
         left = json.loads(file.read_text(encoding="utf-8")) | {"began": "long ago"}

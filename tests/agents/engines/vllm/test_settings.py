@@ -16,11 +16,11 @@ from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, SERVING, Server
 from gymposium_agents.engines.vllm.versions import BUILDS, TESTED, make_version_remark
 
 
-def after(command: list[str], option: str) -> str:
+def get_value(command: list[str], option: str) -> str:
     return command[command.index(option) + 1]
 
 
-def test_the_command_line_of_a_server_that_can_be_learned_from() -> None:
+def test_command_line_enables_training() -> None:
     command = ServerSettings("some/model", lora_rank=5, max_model_len=512).command("python", "cpu", 8123)
     assert command[:3] == ["python", "-P", str(SERVING)]
     expected = {
@@ -34,28 +34,28 @@ def test_the_command_line_of_a_server_that_can_be_learned_from() -> None:
         "--max-model-len": "512",
         "--max-lora-rank": "8",
     }
-    assert {option: after(command, option) for option in expected} == expected
+    assert {option: get_value(command, option) for option in expected} == expected
     assert {"--enable-lora", "--enforce-eager"} <= set(command)
 
 
-def test_a_gpu_takes_the_checkpoints_own_type_and_compiles() -> None:
+def test_gpu_uses_checkpoint_dtype_and_compiles() -> None:
     command = ServerSettings("some/model").command("python", "cuda", 8123)
-    assert after(command, "--dtype") == "auto"
+    assert get_value(command, "--dtype") == "auto"
     assert not {"--enforce-eager", "--enable-lora", "--max-model-len"} & set(command)
 
 
 @pytest.mark.parametrize(("build", "given", "expected"), [("cuda", None, 256), ("cpu", None, 64), ("cpu", 8, 8)])
-def test_a_gpu_answers_more_requests_at_a_time(build: str, given: int | None, expected: int) -> None:
+def test_gpu_runs_more_concurrent_requests(build: str, given: int | None, expected: int) -> None:
     command = ServerSettings("some/model", max_num_seqs=given).command("python", build, 8123)
-    assert after(command, "--max-num-seqs") == str(expected)
+    assert get_value(command, "--max-num-seqs") == str(expected)
 
 
-def test_what_is_handed_on_comes_last_and_so_wins() -> None:
+def test_extra_arguments_come_last_and_win() -> None:
     command = ServerSettings("m", more=("--dtype", "bfloat16")).command("python", "cpu", 1)
     assert command[-2:] == ["--dtype", "bfloat16"]
 
 
-def test_the_key_goes_by_the_environment_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_passed_only_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_VARIABLE, "canary-key")
     settings = ServerSettings("m", host="0.0.0.0", lora_rank=8)
     settings.check()
@@ -68,7 +68,7 @@ def test_the_key_goes_by_the_environment_alone(monkeypatch: pytest.MonkeyPatch) 
     assert {"VLLM_NO_USAGE_STATS", "DO_NOT_TRACK", "VLLM_CPU_KVCACHE_SPACE"} <= set(theirs)
 
 
-def test_nothing_that_torchrun_sets_reaches_the_server(tmp_path: Path) -> None:
+def test_server_environment_drops_torchrun_variables(tmp_path: Path) -> None:
     """The variables are read from a process that torchrun started, so that one that a later torch adds is found."""
     script = tmp_path / "print_environment.py"
     script.write_text("import json, os; print(json.dumps(dict(os.environ)))")
@@ -83,14 +83,14 @@ def test_nothing_that_torchrun_sets_reaches_the_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
-def test_another_machine_needs_a_key(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_public_hosts_require_a_key(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
     with pytest.raises(BadOption, match=KEY_VARIABLE):
         ServerSettings("m", host=host).check()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
-def test_this_machine_needs_none(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_hosts_need_no_key(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
     ServerSettings("m", host=host).check()
 
@@ -103,7 +103,7 @@ def test_this_machine_needs_none(host: str, monkeypatch: pytest.MonkeyPatch) -> 
         ("http://a:8000, http://b:8000/", ("http://a:8000", "http://b:8000")),
     ],
 )
-def test_servers_are_named_with_commas_between_them(url: str | None, urls: tuple[str, ...]) -> None:
+def test_server_urls_are_comma_separated(url: str | None, urls: tuple[str, ...]) -> None:
     assert VllmSettings(url).urls == urls
 
 
@@ -116,12 +116,12 @@ def test_servers_are_named_with_commas_between_them(url: str | None, urls: tuple
         ({"servers": 2, "devices": ("1", "2", "3")}, "3 GPUs cannot be divided evenly among 2 servers"),
     ],
 )
-def test_servers_that_cannot_be(wrong: dict[str, Any], said: str) -> None:
+def test_invalid_server_settings_are_refused(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(BadOption, match=said):
         VllmSettings(**wrong)
 
 
-def test_each_server_of_a_run_has_gpus_of_its_own() -> None:
+def test_servers_of_a_run_get_separate_gpus() -> None:
     start = EngineStart(model="some/model", stops=frozenset({4}), lora_rank=8, versions=3)
     settings = make_server_settings(
         start, VllmSettings(servers=2, devices=("1", "2", "4", "5"), arguments=("-tp", "2"))
@@ -133,12 +133,12 @@ def test_each_server_of_a_run_has_gpus_of_its_own() -> None:
     assert [one.devices for one in make_server_settings(start, VllmSettings(servers=2))] == [(), ()]
 
 
-def test_a_rank_that_vllm_has_no_room_for() -> None:
+def test_refuses_ranks_above_512() -> None:
     with pytest.raises(BadOption, match="up to rank 512"):
         ServerSettings("m", lora_rank=513).check()
 
 
-def test_versions_that_were_not_tested_are_remarked_on() -> None:
+def test_untested_versions_get_a_remark() -> None:
     assert make_version_remark(TESTED[0]) is None
     assert make_version_remark(f"{TESTED[0]}+cpu") is None
     remark = make_version_remark("0.10.2")
@@ -147,7 +147,7 @@ def test_versions_that_were_not_tested_are_remarked_on() -> None:
     assert TESTED[0] in remark
 
 
-def test_what_setup_installs_was_tested() -> None:
+def test_setup_installs_tested_versions() -> None:
     for build in BUILDS.values():
         [vllm] = [r for r in build.requirements if r.startswith("vllm")]
         assert vllm.partition("==")[2] in TESTED

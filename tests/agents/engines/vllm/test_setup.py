@@ -13,7 +13,7 @@ from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome, find_e
 from gymposium_agents.engines.vllm.setup import choose_build, set_up
 
 
-def wheel(directory: Path, *, works: bool) -> str:
+def build_wheel(directory: Path, *, works: bool) -> str:
     """A wheel with the modules that setup imports, and nothing else."""
     directory.mkdir()
     file = directory / "vllm-1.0-py3-none-any.whl"
@@ -31,9 +31,9 @@ def wheel(directory: Path, *, works: bool) -> str:
 
 
 @pytest.mark.slow
-def test_setup_begins_anew_until_it_got_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setup_starts_over_until_it_completes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = EngineHome(tmp_path / "home")
-    broken, whole = (wheel(tmp_path / str(works), works=works) for works in (False, True))
+    broken, whole = (build_wheel(tmp_path / str(works), works=works) for works in (False, True))
     said: list[str] = []
 
     def offer(requirement: str) -> None:
@@ -58,7 +58,7 @@ def test_setup_begins_anew_until_it_got_to_its_end(tmp_path: Path, monkeypatch: 
     assert [line for line in said if "Nothing to do" not in line] == []
 
 
-def test_a_home_is_named_or_in_the_users_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_home_defaults_to_the_user_data_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.delenv(HOME_VARIABLE, raising=False)
     assert find_engine_home().root == tmp_path / "gymposium" / "engines" / "vllm"
@@ -67,7 +67,7 @@ def test_a_home_is_named_or_in_the_users_data(tmp_path: Path, monkeypatch: pytes
     assert find_engine_home(tmp_path / "given").root == tmp_path / "given"
 
 
-def test_the_build_follows_the_machine_or_what_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_build_follows_the_machine_or_the_option(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert choose_build("auto") == "cpu"
     lister = tmp_path / "nvidia-smi"

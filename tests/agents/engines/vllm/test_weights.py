@@ -1,4 +1,4 @@
-"""A server checks the files of all weights before it loads them, and runs without changes that do not fit its vLLM."""
+"""A server checks weight files before it loads them, and skips patches that do not fit its vLLM."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write(directory: Path, **tensors: torch.Tensor) -> Path:
     return directory
 
 
-def test_the_shapes_are_those_of_the_files_and_a_truncated_file_has_none(tmp_path: Path) -> None:
+def test_shapes_are_read_and_truncated_files_refused(tmp_path: Path) -> None:
     directory = write(tmp_path / "model")
     assert read_shapes(directory) == {"embed.weight": (4, 2), "norm.weight": (2,)}
     content = (directory / "model-0.safetensors").read_bytes()
@@ -42,7 +42,7 @@ def test_the_shapes_are_those_of_the_files_and_a_truncated_file_has_none(tmp_pat
             compute_directory_digest(directory)
 
 
-def test_a_digest_depends_on_each_value_name_and_type(tmp_path: Path) -> None:
+def test_digest_depends_on_every_value_name_and_type(tmp_path: Path) -> None:
     first = compute_directory_digest(write(tmp_path / "a"))
     assert compute_directory_digest(write(tmp_path / "b")) == first
     other = torch.zeros(4, 2)
@@ -52,7 +52,7 @@ def test_a_digest_depends_on_each_value_name_and_type(tmp_path: Path) -> None:
     assert len(digests | {first}) == 4
 
 
-def test_files_may_contain_a_tied_output_layer_or_not() -> None:
+def test_tied_output_layer_is_optional_in_files() -> None:
     shapes = {"embed.weight": (4, 2)}
     more = {**shapes, "lm_head.weight": (4, 2)}
     assert find_shape_problem(more, shapes, "lm_head.weight") is None
@@ -61,7 +61,7 @@ def test_files_may_contain_a_tied_output_layer_or_not() -> None:
     assert "not part of the model" in str(find_shape_problem(more, shapes))
 
 
-def test_weights_are_compared_with_the_files_that_the_server_started_from(tmp_path: Path) -> None:
+def test_weights_must_match_the_served_model_files(tmp_path: Path) -> None:
     model = SimpleNamespace(model=str(write(tmp_path / "model")), revision=None, hf_text_config=SimpleNamespace())
     check_weights(write(tmp_path / "same"), model)
     with pytest.raises(ValueError, match=r"embed\.weight has the shape \[4, 3\] instead of \[4, 2\]"):
@@ -70,7 +70,7 @@ def test_weights_are_compared_with_the_files_that_the_server_started_from(tmp_pa
         check_weights(tmp_path, model)
 
 
-def test_a_version_of_vllm_without_the_parts_to_change_runs_unchanged(
+def test_unknown_vllm_internals_are_left_unpatched(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The repairs of the CPU build are not even tried on another build."""
