@@ -44,7 +44,7 @@ def broken() -> EngineError:
     return caught.value
 
 
-def test_an_engine_that_fails_surfaces_with_the_match_so_far(broken: EngineError) -> None:
+def test_engine_failure_carries_the_partial_match(broken: EngineError) -> None:
     assert isinstance(broken.__cause__, ZeroDivisionError)
     text = str(broken)
     assert "tic_tac_toe failed in match m7 (seed 3) after 3 events, the last 'c1' of seat 0" in text
@@ -53,7 +53,7 @@ def test_an_engine_that_fails_surfaces_with_the_match_so_far(broken: EngineError
     assert [turn.text for turn in broken.played.turns] == ["a1", "b1", "c1", "b2"]
 
 
-def test_what_there_is_of_it_can_be_recorded_and_is_no_whole_match(broken: EngineError, tmp_path: Path) -> None:
+def test_partial_match_can_be_recorded_but_not_verified(broken: EngineError, tmp_path: Path) -> None:
     with RecordWriter(tmp_path / "m.jsonl") as writer:
         writer.write(broken.played)
     [(_, record)] = read_records(tmp_path / "m.jsonl")
@@ -66,7 +66,7 @@ def test_what_there_is_of_it_can_be_recorded_and_is_no_whole_match(broken: Engin
     assert "broke off" not in (find_first_difference(record) or "")
 
 
-def test_what_a_player_raises_is_its_own() -> None:
+def test_player_exception_propagates() -> None:
     with pytest.raises(IndexError):
         list(play([MatchJob("m", load_game("tic_tac_toe"), (ScriptedPlayer("a1"), ScriptedPlayer()), 0)]))
 
@@ -96,9 +96,7 @@ def go() -> Iterator[threading.Event]:
 
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel(num_cards=4)"])
-def test_a_player_that_does_not_answer_forfeits_and_the_record_says_why(
-    game: str, go: threading.Event, tmp_path: Path
-) -> None:
+def test_unresponsive_player_forfeits_and_the_record_says_why(game: str, go: threading.Event, tmp_path: Path) -> None:
     loaded = load_game(game)
     jobs = [MatchJob(str(seed), loaded, (RANDOM, Stuck(go, after=2)), seed) for seed in range(2)]
     played = list(play(jobs, watchdog=Watchdog(0.05)))
@@ -116,7 +114,7 @@ def test_a_player_that_does_not_answer_forfeits_and_the_record_says_why(
     assert verify_file(tmp_path / "m.jsonl").problems == []
 
 
-def test_a_record_that_lies_about_the_watchdog_is_found(go: threading.Event) -> None:
+def test_false_watchdog_ending_is_detected(go: threading.Event) -> None:
     [played] = play([MatchJob("m", load_game("tic_tac_toe"), (RANDOM, Stuck(go, 1)), 0)], watchdog=Watchdog(0.05))
     record = Record.from_match(played)
     assert find_first_difference(record) is None
@@ -130,7 +128,7 @@ def test_a_record_that_lies_about_the_watchdog_is_found(go: threading.Event) -> 
     assert "is recorded, but the replay gives" in (find_first_difference(record) or "")
 
 
-def test_an_overdue_player_is_not_asked_again_before_it_has_answered(go: threading.Event) -> None:
+def test_overdue_player_is_not_asked_again_before_it_answers(go: threading.Event) -> None:
     stuck = Stuck(go, after=0)
     jobs = [MatchJob(str(seed), load_game("tic_tac_toe"), (stuck, RANDOM), seed) for seed in range(3)]
     played = list(play(jobs, at_once=1, watchdog=Watchdog(0.05)))
@@ -138,7 +136,7 @@ def test_an_overdue_player_is_not_asked_again_before_it_has_answered(go: threadi
     assert stuck.calls == 1
 
 
-def test_in_time_nothing_changes_and_errors_come_through() -> None:
+def test_watchdog_does_not_affect_timely_players() -> None:
     def matches(watchdog: Watchdog | None) -> list[object]:
         jobs = [MatchJob(str(seed), load_game("kuhn_poker"), (RANDOM, RANDOM), seed) for seed in range(20)]
         return [(one.events, one.returns) for one in play(jobs, watchdog=watchdog)]
@@ -150,13 +148,13 @@ def test_in_time_nothing_changes_and_errors_come_through() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("nan"), float("inf"), 1e10])
-def test_a_limit_is_a_time(seconds: float) -> None:
+def test_watchdog_limit_must_be_a_number_of_seconds(seconds: float) -> None:
     with pytest.raises(BadOption, match="number of seconds"):
         Watchdog(seconds)
 
 
 @pytest.mark.parametrize("part", ["observe", "legal_moves", "legal_actions", "tensor"])
-def test_what_the_engine_raises_as_a_player_looks_is_the_engine_s(part: str) -> None:
+def test_engine_errors_during_a_players_turn_are_engine_errors(part: str) -> None:
     class Looks(ScriptedPlayer):
         def act(self, asks: Sequence[Ask]) -> list[Reply]:
             for ask in asks:

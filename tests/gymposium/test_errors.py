@@ -15,7 +15,7 @@ from gymposium.errors import BadOption, IllegalMove, WrongSeat, describe, is_act
         (KeyboardInterrupt(), False),
     ],
 )
-def test_only_an_error_that_tells_what_to_do_is_passed_on(error: BaseException, expected: bool) -> None:
+def test_only_actionable_errors_are_passed_on(error: BaseException, expected: bool) -> None:
     assert is_actionable(error) is expected
 
 
@@ -27,5 +27,5 @@ def test_only_an_error_that_tells_what_to_do_is_passed_on(error: BaseException, 
         (ValueError(), "ValueError"),
     ],
 )
-def test_an_error_is_described_on_one_line(error: BaseException, line: str) -> None:
+def test_error_is_described_on_one_line(error: BaseException, line: str) -> None:
     assert describe(error) == line

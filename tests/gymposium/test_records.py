@@ -78,7 +78,7 @@ def parsed(played: MatchResult) -> Record:
 @pytest.mark.parametrize("reader", sorted(READERS))
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("game", GAMES)
-def test_whatever_was_played_verifies(game: str, policy: str, reader: str) -> None:
+def test_every_played_match_verifies(game: str, policy: str, reader: str) -> None:
     for played in matches(game, policy, n=12, reader=reader):
         record = Record.from_match(played)
         assert Record.parse(record.line()) == record
@@ -86,7 +86,7 @@ def test_whatever_was_played_verifies(game: str, policy: str, reader: str) -> No
         assert find_first_difference(parsed(played)) is None
 
 
-def test_the_number_of_random_plies_is_recorded_and_verifies() -> None:
+def test_random_opening_is_recorded_and_verifies() -> None:
     [played] = play([MatchJob("m", load_game("tic_tac_toe"), [Clumsy(0.0)] * 2, 1, opening=2)])
     record = parsed(played)
     assert (record.opening, len(record.events) - len(record.turns)) == (2, 2)
@@ -108,10 +108,10 @@ def test_joint_failures_verify_under_every_policy() -> None:
 def tampered(played: MatchResult, change: Callable[[dict[str, Any]], None]) -> str | None:
     data = json.loads(Record.from_match(played).line())
     change(data)
-    return found_in(Record.parse(json.dumps(data)))
+    return find_difference(Record.parse(json.dumps(data)))
 
 
-def found_in(record: Record) -> str | None:
+def find_difference(record: Record) -> str | None:
     """The first difference, which a walk to the end of the match finds without another replay."""
     found = find_first_difference(record)
     try:
@@ -178,7 +178,7 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
         (put("prompts", 0, "style", "terse"), "Use 'full' or 'compact'"),
     ],
 )
-def test_tampering_with_leduc_is_found(change: Callable[[dict[str, Any]], None], found: str) -> None:
+def test_tampering_with_leduc_is_detected(change: Callable[[dict[str, Any]], None], found: str) -> None:
     played = clean("leduc_poker")
     assert find_first_difference(parsed(played)) is None
     difference = tampered(played, change)
@@ -208,14 +208,14 @@ def test_tampering_with_leduc_is_found(change: Callable[[dict[str, Any]], None],
         (put("prompts", 0, "style", 3), "prompts"),
     ],
 )
-def test_a_field_of_a_wrong_form_breaks_the_record(change: Callable[[dict[str, Any]], None], field: str) -> None:
+def test_malformed_field_invalidates_the_record(change: Callable[[dict[str, Any]], None], field: str) -> None:
     data = json.loads(Record.from_match(clean("tic_tac_toe")).line())
     change(data)
     with pytest.raises(BadRecord, match=f"{field} (is malformed|has the wrong form)"):
         Record.parse(json.dumps(data))
 
 
-def test_a_legal_but_different_move_is_found_in_the_replies() -> None:
+def test_substituted_legal_move_is_detected() -> None:
     """Another square: legal, perhaps with the same returns, but not in the replies."""
     played = clean("tic_tac_toe")
     last = played.events[-1]
@@ -225,7 +225,7 @@ def test_a_legal_but_different_move_is_found_in_the_replies() -> None:
     assert last.move not in free
 
 
-def test_another_seed_is_named_though_with_its_cards_the_moves_are_not_even_legal() -> None:
+def test_wrong_seed_is_named_before_illegal_moves() -> None:
     """Hearts: with another seed another seat holds the two of clubs, and leads."""
     players = [make_player("random")] * 4
     [played] = play([MatchJob("m", load_game("hearts(pass_cards=False)"), players, 1, player_seed=1)])
@@ -233,7 +233,7 @@ def test_another_seed_is_named_though_with_its_cards_the_moves_are_not_even_lega
     assert all(re.fullmatch(r"event \d is '..', but seed [2-7] gives '..'", one or "") for one in found), found
 
 
-def test_chance_that_the_seed_does_not_draw_is_found() -> None:
+def test_chance_that_contradicts_the_seed_is_detected() -> None:
     """Kuhn: exchange the hidden third card for a dealt one without changing the result."""
     hits = 0
     for seed in range(40):
@@ -249,7 +249,7 @@ def test_chance_that_the_seed_does_not_draw_is_found() -> None:
 
 @pytest.mark.parametrize("policy", ["retry(2)", "penalty(0.1,3)", "forfeit"])
 @pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel(num_cards=4)"])
-def test_tampering_with_failures_is_found(game: str, policy: str) -> None:
+def test_tampering_with_failures_is_detected(game: str, policy: str) -> None:
     failed = [p for p in matches(game, policy, n=40) if p.ending.seat is not None]
     assert failed
     for played in failed:
@@ -269,7 +269,7 @@ def test_tampering_with_failures_is_found(game: str, policy: str) -> None:
         assert tampered(failed[0], put("on_illegal", "forfeit")) is not None
 
 
-def test_a_retry_that_the_policy_did_not_allow_is_found() -> None:
+def test_retry_that_the_policy_forbids_is_detected() -> None:
     played = matches("tic_tac_toe", "retry(2)", n=40)
     retried = [p for p in played if p.ending.seat is None and len(p.turns) > len(p.events)]
     assert retried
@@ -278,7 +278,7 @@ def test_a_retry_that_the_policy_did_not_allow_is_found() -> None:
         assert "is recorded, but the replay gives" in str(tampered(one, put("on_illegal", "penalty(0.5,9)")))
 
 
-def test_another_move_than_the_one_drawn_for_a_failed_reply_is_found() -> None:
+def test_substituted_random_move_is_detected() -> None:
     """Under `random` the drawn move follows from the players' seed: another legal move is found, even with the same
     result."""
     found = 0
@@ -310,7 +310,7 @@ def test_no_tampering_crashes_verify(game: str, policy: str, number: int, data: 
         place = place[key]
     place[key] = data.draw(junk)
     with contextlib.suppress(BadRecord):
-        found_in(Record.parse(json.dumps(record)))
+        find_difference(Record.parse(json.dumps(record)))
 
 
 def _with_text(line: str, old: str, new: str) -> str:
@@ -332,7 +332,7 @@ def _with_text(line: str, old: str, new: str) -> str:
         ('"game_version":', f'"versions":{{}},"x":{"[" * 100_000},"game_version":'),
     ],
 )
-def test_a_record_that_readers_understand_differently_is_none(old: str, new: str) -> None:
+def test_ambiguous_json_is_not_a_record(old: str, new: str) -> None:
     """A reader that takes the first of two equal keys, or rounds a long number, would see another match."""
     line = (
         Record.from_match(matches("tic_tac_toe", "forfeit", n=1)[0])
@@ -345,7 +345,7 @@ def test_a_record_that_readers_understand_differently_is_none(old: str, new: str
 
 
 @pytest.mark.parametrize("seed", [2**63, -(2**63), 2**70])
-def test_no_record_is_written_with_a_seed_that_cannot_be_read(seed: int) -> None:
+def test_no_record_gets_an_unreadable_seed(seed: int) -> None:
     with pytest.raises(BadOption, match="64 bits"):
         MatchJob("m", load_game("tic_tac_toe"), [make_player("random")] * 2, seed)
     with pytest.raises(BadOption, match="64 bits"):
@@ -386,7 +386,7 @@ def write(path: Path, n: int = 3) -> list[Record]:
         return [writer.write(played) for played in matches("leduc_poker", n=n)]
 
 
-def test_files_hold_what_was_written(tmp_path: Path) -> None:
+def test_files_read_back_what_was_written(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "matches.jsonl"
     written = write(path) + write(path)
     assert [record for _, record in read_records(path)] == written
@@ -395,7 +395,7 @@ def test_files_hold_what_was_written(tmp_path: Path) -> None:
     assert (found.matches, found.problems) == (6, [])
 
 
-def test_verifying_keeps_no_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verification_retains_no_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A compressed file of a megabyte may hold a gigabyte of them."""
     path, kept = tmp_path / "matches.jsonl", []
 
@@ -411,7 +411,7 @@ def test_verifying_keeps_no_records(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert max(kept) - before <= 3
 
 
-def test_a_problem_is_one_line(tmp_path: Path) -> None:
+def test_problem_is_printed_on_one_line(tmp_path: Path) -> None:
     record = json.loads(write(tmp_path / "matches.jsonl", n=1)[0].line())
     (tmp_path / "forged.jsonl").write_text(json.dumps({**record, "id": "x\nforged.jsonl: all agree.\u2028", "seed": 1}))
     [problem] = verify_file(tmp_path / "forged.jsonl").problems
@@ -419,7 +419,7 @@ def test_a_problem_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [2, 40, 400])
-def test_a_half_written_last_line_is_named_and_then_cut_off(tmp_path: Path, cut: int) -> None:
+def test_truncated_last_line_is_reported_then_cut_off(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "matches.jsonl"
     first = write(path)
     path.write_bytes(path.read_bytes()[:-cut])
@@ -431,7 +431,7 @@ def test_a_half_written_last_line_is_named_and_then_cut_off(tmp_path: Path, cut:
     assert verify_file(path).problems == []
 
 
-def test_a_whole_last_line_without_its_end_is_kept(tmp_path: Path) -> None:
+def test_complete_last_line_without_newline_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
     first = write(path)
     path.write_bytes(path.read_bytes()[:-1])
@@ -439,14 +439,14 @@ def test_a_whole_last_line_without_its_end_is_kept(tmp_path: Path) -> None:
     assert [item for _, item in read_records(path)] == first + after
 
 
-def test_a_byte_order_mark_costs_no_record(tmp_path: Path) -> None:
+def test_byte_order_mark_costs_no_record(tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
     records = write(path)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert [item for _, item in read_records(path)] == records
 
 
-def test_what_is_no_record_is_named(tmp_path: Path) -> None:
+def test_invalid_lines_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
     good = write(path, 1)[0]
     fewer = {key: value for key, value in asdict(good).items() if key != "seed"}
@@ -460,7 +460,7 @@ def test_what_is_no_record_is_named(tmp_path: Path) -> None:
     assert len(verify_file(path).problems) == 10
 
 
-def test_a_tampered_match_is_named_with_its_line(tmp_path: Path) -> None:
+def test_tampered_match_is_reported_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
     write(path)
     lines = path.read_text().splitlines()
@@ -472,12 +472,12 @@ def test_a_tampered_match_is_named_with_its_line(tmp_path: Path) -> None:
     assert "returns: [5.0, -5.0] is recorded" in problem.what
 
 
-def test_prompts_of_another_version_are_not_made_again() -> None:
+def test_prompts_of_another_version_are_not_compared() -> None:
     played = clean("leduc_poker")
     assert tampered(played, lambda data: data["prompts"][0].update(hash="000000000000", version=0)) is None
 
 
-def test_a_record_says_who_read_which_prompt() -> None:
+def test_record_names_players_and_prompts() -> None:
     [played] = play([MatchJob("m", load_game("tic_tac_toe"), [make_player("random"), Clumsy(0)], 1)])
     record = Record.from_match(played)
     assert record.players == ["random", "clumsy"]

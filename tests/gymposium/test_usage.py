@@ -43,7 +43,7 @@ def match(*usages: Usage | None, seed: int = 0) -> MatchResult:
     return played
 
 
-def test_it_stands_in_the_record_where_it_is_told() -> None:
+def test_usage_is_recorded_per_turn() -> None:
     played = match(Usage(11, 3, 0.12345678, 0.002), Usage(None, 2, 0.5), Usage(seconds=1), None)
     mine = [turn for turn in Record.parse(Record.from_match(played).line()).turns if turn["seat"] == 0][:4]
     assert [turn.get("tokens") for turn in mine] == [[11, 3], [None, 2], None, None]
@@ -69,7 +69,7 @@ def test_it_stands_in_the_record_where_it_is_told() -> None:
         {"cost": -1},
     ],
 )
-def test_what_is_no_count_breaks_the_record(wrong: dict[str, Any]) -> None:
+def test_invalid_usage_count_invalidates_the_record(wrong: dict[str, Any]) -> None:
     data = json.loads(Record.from_match(match(Usage(1, 1, 1))).line())
     data["turns"][0].update(wrong)
     with pytest.raises(BadRecord, match="turns is malformed"):
@@ -77,14 +77,14 @@ def test_what_is_no_count_breaks_the_record(wrong: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"seconds": math.inf}, {"seconds": math.nan}, {"cost": -math.inf}])
-def test_what_is_no_number_of_json_breaks_the_record(wrong: dict[str, Any]) -> None:
+def test_nonstandard_json_number_invalidates_the_record(wrong: dict[str, Any]) -> None:
     data = json.loads(Record.from_match(match(Usage(1, 1, 1))).line())
     data["turns"][0].update(wrong)
     with pytest.raises(BadRecord, match="is not a JSON number"):
         Record.parse(json.dumps(data))
 
 
-def test_scores_add_it_up() -> None:
+def test_scores_sum_usage() -> None:
     score = Score()
     played = [match(Usage(10, 2, 0.5), Usage(20, 4, 1.5), seed=seed) for seed in range(3)]
     for one in played:
@@ -104,7 +104,7 @@ def test_scores_add_it_up() -> None:
     assert usage["seconds_per_move"][0] == score.seconds_per_move().value
 
 
-def test_where_nobody_counts_there_is_none() -> None:
+def test_scores_without_usage_have_none() -> None:
     score = Score()
     score.add(match(None), 0)
     assert "usage" not in score.as_dict()

@@ -17,7 +17,7 @@ def position(match: Match) -> tuple[tuple[int, ...], list[Event]]:
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)"])
-def test_everything_comes_once_and_in_order(game: str, policy: str) -> None:
+def test_decisions_yield_each_part_once_in_order(game: str, policy: str) -> None:
     for played in matches(game, policy, n=8, share=0.4):
         record = parsed(played)
         events, replies = [], {seat: [] for seat in range(len(record.players))}
@@ -38,7 +38,7 @@ def test_everything_comes_once_and_in_order(game: str, policy: str) -> None:
             assert heard == [(turn["reading"], turn["text"]) for turn in record.turns if turn["seat"] == seat]
 
 
-def test_it_goes_as_far_as_the_rules_do() -> None:
+def test_walk_stops_at_the_first_illegal_event() -> None:
     record = parsed(matches("tic_tac_toe", share=0.0)[0])
     record.events[2] = record.events[0]
     with pytest.raises(GymposiumError, match="event 2 is"):

@@ -15,7 +15,7 @@ from gymposium.match import MatchJob
 
 @pytest.mark.parametrize("call", [load_game, make_player, make_reward])
 @pytest.mark.parametrize("given", [3, None, ["random"]])
-def test_names_are_text(call: Any, given: Any) -> None:
+def test_names_must_be_text(call: Any, given: Any) -> None:
     with pytest.raises(GymposiumError, match=r"text such as '.*, not .* of type (int|NoneType|list)\.") as caught:
         call(given)
     assert isinstance(caught.value, TypeError)
@@ -30,7 +30,7 @@ def test_names_are_text(call: Any, given: Any) -> None:
         (None, None, "players must be a sequence"),
     ],
 )
-def test_a_match_job_takes_games_and_players_not_their_names(game: Any, players: Any, told: str) -> None:
+def test_match_job_refuses_names_for_games_and_players(game: Any, players: Any, told: str) -> None:
     with pytest.raises(GymposiumError, match=told) as caught:
         MatchJob("m", load_game("pig") if game is None else game, players, 0)
     assert isinstance(caught.value, TypeError)
@@ -51,7 +51,7 @@ def test_a_match_job_takes_games_and_players_not_their_names(game: Any, players:
         ("opening", True, "opening must be an integer, not True"),
     ],
 )
-def test_a_match_job_names_the_field_of_the_wrong_type(field: str, given: Any, told: str) -> None:
+def test_match_job_names_the_field_of_the_wrong_type(field: str, given: Any, told: str) -> None:
     job: dict[str, Any] = {"players": [make_player("random")] * 2, "seed": 0, field: given}
     with pytest.raises(GymposiumError, match=f"MatchJob: {told}") as caught:
         MatchJob("m", load_game("pig"), **job)
@@ -142,6 +142,6 @@ def test_public_functions_refuse_arguments_of_wrong_types(call: Any, keyword: st
 
 
 @pytest.mark.parametrize("opponents", ["mcst-1", 3, None])
-def test_an_opponent_is_checked_where_no_seat_is_left_for_it(opponents: Any) -> None:
+def test_opponents_are_validated_without_a_free_seat(opponents: Any) -> None:
     with pytest.raises(GymposiumError):
         Table("kuhn_poker", seats=[0, 1], opponents=opponents)

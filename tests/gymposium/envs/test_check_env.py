@@ -20,7 +20,7 @@ GAMES = ["connect_four", "goofspiel", "kuhn_poker", "leduc_poker", "tic_tac_toe"
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_every_form_passes_without_a_warning(name: str) -> None:
+def test_every_observation_and_reply_passes_without_warnings(name: str) -> None:
     spec = host().games[name]
     for kind, reply, prompt in product(("text", "dict", "tensor"), ("move", "tags", "json"), ("full", "compact")):
         env = gymnasium.make(spec.env_id, observation=kind, reply=reply, prompt=prompt)
@@ -31,7 +31,7 @@ def test_every_form_passes_without_a_warning(name: str) -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("seat", [1, "random"])
-def test_the_second_seat_passes_too(name: str, seat: int | str) -> None:
+def test_second_seat_passes_too(name: str, seat: int | str) -> None:
     env = gymnasium.make(host().games[name].env_id, seat=seat, on_illegal="penalty(0.5)")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -39,7 +39,7 @@ def test_the_second_seat_passes_too(name: str, seat: int | str) -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_spaces_are_what_learners_know(name: str) -> None:
+def test_spaces_are_those_learners_expect(name: str) -> None:
     game, env_id = load_game(name), host().games[name].env_id
     shape = game.tensor_shape
     assert isinstance(gymnasium.make(env_id).observation_space, UnicodeText)

@@ -24,7 +24,7 @@ WAYS: list[Callable[[Any], Any]] = [copy.deepcopy, lambda env: pickle.loads(pick
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("game", ["connect_four", "leduc_poker", "goofspiel(num_cards=5)", "openspiel:2048"])
 @pytest.mark.parametrize("keywords", [{}, {"opponent": "mcts-5", "on_illegal": "retry(1)", "observation": "dict"}])
-def test_a_copy_plays_on_as_the_original_does(game: str, keywords: dict[str, Any], way: Callable[[Any], Any]) -> None:
+def test_copy_continues_like_the_original(game: str, keywords: dict[str, Any], way: Callable[[Any], Any]) -> None:
     if game.startswith("goofspiel") or game == "openspiel:2048":
         keywords = {**keywords, "opponent": "random"}
     env = TextGameEnv(game, seat="random", **keywords)
@@ -43,7 +43,7 @@ def test_a_copy_plays_on_as_the_original_does(game: str, keywords: dict[str, Any
     assert str(env.reset()) == str(twin.reset())
 
 
-def test_a_branch_leaves_the_original_where_it_was() -> None:
+def test_branch_leaves_the_original_unchanged() -> None:
     env = TextGameEnv("connect_four")
     env.reset(seed=0)
     env.step(3)
@@ -56,7 +56,7 @@ def test_a_branch_leaves_the_original_where_it_was() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_other_environments_too(way: Callable[[Any], Any]) -> None:
+def test_vector_and_pettingzoo_environments_copy_too(way: Callable[[Any], Any]) -> None:
     many = TextGameVectorEnv("kuhn_poker", num_envs=3)
     many.reset(seed=0)
     twin = way(many)
@@ -85,7 +85,7 @@ class Moody(RandomPlayer):
         return [Reply(moves[Moody.count % len(moves)])]
 
 
-def test_a_player_that_does_not_follow_from_the_seed_cannot_be_copied_in_mid_match() -> None:
+def test_unseeded_player_cannot_be_copied_during_a_match() -> None:
     env = TextGameEnv("connect_four", opponent=Moody())
     copy.deepcopy(env).reset(seed=0)
     env.reset(seed=0)

@@ -108,7 +108,7 @@ def test_any_text_is_a_move_and_no_index_is() -> None:
 
 
 @pytest.mark.parametrize("on_illegal", ["forfeit", "random", "retry(1)"])
-def test_an_empty_reply_is_no_move(on_illegal: str) -> None:
+def test_empty_reply_is_unparsable(on_illegal: str) -> None:
     env = TextGameEnv(Guess(), on_illegal=on_illegal)
     env.reset(seed=1)
     _, reward, over, _, info = env.step("  ")
@@ -117,7 +117,7 @@ def test_an_empty_reply_is_no_move(on_illegal: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["text", "dict"])
-def test_the_checker_passes(kind: str) -> None:
+def test_checker_passes(kind: str) -> None:
     gymnasium.register("guess-v0", lambda **keywords: TextGameEnv(Guess(), **keywords))
     try:
         env: Any = gymnasium.make("guess-v0", observation=kind)
@@ -128,7 +128,7 @@ def test_the_checker_passes(kind: str) -> None:
         del gymnasium.registry["guess-v0"]
 
 
-def test_there_is_no_mask_and_no_tensor_to_show() -> None:
+def test_free_text_has_no_mask_or_tensor() -> None:
     space = TextGameEnv(Guess(), observation="dict").observation_space
     assert isinstance(space, Dict)
     assert list(space) == ["text"]

@@ -62,7 +62,7 @@ def play(
 
 
 @pytest.mark.parametrize("name", GAMES[:-1])
-def test_the_same_seed_and_moves_make_the_same_episode(name: str) -> None:
+def test_same_seed_and_moves_give_the_same_episode(name: str) -> None:
     one, two, other = (TextGameEnv(name, seat="random") for _ in range(3))
     for seed in range(5):
         first = play(one, random.Random(seed), seed)
@@ -71,7 +71,7 @@ def test_the_same_seed_and_moves_make_the_same_episode(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_how_it_is_shown_does_not_change_the_match(name: str) -> None:
+def test_observation_kind_does_not_change_the_match(name: str) -> None:
     played = []
     for kind in ("text", "dict", "tensor"):
         env = TextGameEnv(name, seat="random", observation=kind, opponent="random")
@@ -90,7 +90,7 @@ def test_unseeded_resets_follow_from_the_last_seed() -> None:
     assert len({str(episode) for episode in episodes[0]}) == 3
 
 
-def test_global_generators_are_left_alone() -> None:
+def test_global_generators_are_untouched() -> None:
     ours, numpys = random.getstate(), np.random.get_state()  # noqa: NPY002
     play(TextGameEnv("leduc_poker", seat="random", opponent="mcts-5", on_illegal="random"), random.Random(1), 1)
     assert random.getstate() == ours
@@ -100,7 +100,7 @@ def test_global_generators_are_left_alone() -> None:
 # -- seats and opponents
 
 
-def test_the_opponent_moves_first_when_the_learner_is_second() -> None:
+def test_opponent_moves_first_when_the_learner_is_second() -> None:
     env = TextGameEnv("tic_tac_toe", seat=1)
     text, info = env.reset(seed=0)
     assert [event.seat for event in env.match.events] == [0]
@@ -129,14 +129,14 @@ def test_swapping_the_seats_swaps_the_match() -> None:
     assert (info["result"], other_info["result"]) == ("loss", "win")
 
 
-def test_a_random_seat_depends_on_the_seed_alone() -> None:
+def test_random_seat_depends_only_on_the_seed() -> None:
     env = TextGameEnv("kuhn_poker", seat="random")
     seats = [env.reset(seed=seed)[1]["seat"] for seed in range(40)]
     assert set(seats) == {0, 1}
     assert seats == [env.reset(seed=seed)[1]["seat"] for seed in range(40)]
 
 
-def test_a_player_that_does_not_answer_once_is_named() -> None:
+def test_missing_reply_names_the_player() -> None:
     class Silent(ScriptedPlayer):
         def act(self, asks: Sequence[Ask]) -> list[Reply]:
             return []
@@ -147,7 +147,7 @@ def test_a_player_that_does_not_answer_once_is_named() -> None:
         env.step("a1")
 
 
-def test_an_environment_of_a_ready_made_game_can_be_made_again_from_its_spec() -> None:
+def test_environment_of_a_loaded_game_can_be_remade() -> None:
     game = load_game("goofspiel(num_cards=3)")
     spec = gymnasium.make("TextGoofspiel-v0", game=game).spec
     assert spec is not None
@@ -167,7 +167,7 @@ def test_each_other_seat_has_its_opponent() -> None:
     assert shared.seats == {0, 2}
 
 
-def test_the_opponent_plays_from_the_stream_that_the_driver_gives_it() -> None:
+def test_opponent_uses_the_drivers_random_stream() -> None:
     from gymposium.match import MatchJob, play as drive
 
     env = TextGameEnv("connect_four", opponent="mcts-20")
@@ -182,7 +182,7 @@ def test_the_opponent_plays_from_the_stream_that_the_driver_gives_it() -> None:
 
 
 @pytest.mark.parametrize("reply", ["move", "tags", "json"])
-def test_text_and_index_are_the_same_action(reply: str) -> None:
+def test_text_and_index_are_equivalent(reply: str) -> None:
     texts, indices = TextGameEnv("goofspiel", reply=reply), TextGameEnv("goofspiel", reply=reply)
     assert texts.reset(seed=2) == indices.reset(seed=2)
     over, choose = False, random.Random(2)
@@ -197,7 +197,7 @@ def test_text_and_index_are_the_same_action(reply: str) -> None:
     assert texts.match.events == indices.match.events
 
 
-def test_mask_and_legal_moves_name_each_other() -> None:
+def test_mask_and_legal_moves_agree() -> None:
     env = gymnasium.make("TextGoofspiel-v0", observation="dict", num_cards=5)
     observation, info = env.reset(seed=0)
     names = [f"bid {card}" for card in range(1, 6)]
@@ -210,7 +210,7 @@ def test_mask_and_legal_moves_name_each_other() -> None:
 
 
 @pytest.mark.parametrize("action", [9, -1, 1.5, None, b"b2"])
-def test_what_is_no_action_at_all_is_an_error_of_the_caller(action: object) -> None:
+def test_invalid_action_is_a_caller_error(action: object) -> None:
     env = TextGameEnv("tic_tac_toe")
     env.reset(seed=0)
     with pytest.raises(InvalidAction, match="from 0 to 8"):
@@ -218,7 +218,7 @@ def test_what_is_no_action_at_all_is_an_error_of_the_caller(action: object) -> N
     assert env.match.events == []
 
 
-def test_stepping_before_reset_and_after_the_end_is_refused() -> None:
+def test_refuses_steps_before_reset_and_after_the_end() -> None:
     env = gymnasium.make("TextTicTacToe-v0")
     with pytest.raises(ResetNeeded):
         env.step("b2")
@@ -245,20 +245,20 @@ def begun(on_illegal: str) -> TextGameEnv:
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_forfeit_costs_the_least_utility(kind: str) -> None:
+def test_forfeit_costs_the_minimum_utility(kind: str) -> None:
     text, reward, over, _, info = begun("forfeit").step(BAD[kind])
     assert (reward, over, info["reading"], info["result"]) == (-1.0, True, kind, "loss")
     assert info["legal_moves"] == []
     assert "you forfeit it. You lost. Your return is -1." in text
 
 
-def test_an_illegal_index_is_illegal_too() -> None:
+def test_illegal_index_is_illegal_too() -> None:
     _, reward, over, _, info = begun("forfeit").step(6)  # a1
     assert (reward, over, info["reading"]) == (-1.0, True, "illegal")
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_retry_tells_the_reason_and_costs_nothing_until_it_runs_out(kind: str) -> None:
+def test_retry_gives_the_reason_at_no_cost(kind: str) -> None:
     env = begun("retry(2)")
     for _ in range(2):
         text, reward, over, _, info = env.step(BAD[kind])
@@ -274,7 +274,7 @@ def test_retry_tells_the_reason_and_costs_nothing_until_it_runs_out(kind: str) -
     assert env.played.returns == (-1.0, 1.0)
 
 
-def test_penalty_costs_so_much_so_often_and_then_forfeits() -> None:
+def test_penalties_are_charged_until_the_forfeit() -> None:
     env = begun("penalty(0.25,2)")
     rewards = [env.step("a1")[1], env.step("a2")[1], env.step("a1")[1]]
     assert rewards == [-0.25, 0.0, -0.25]
@@ -283,14 +283,14 @@ def test_penalty_costs_so_much_so_often_and_then_forfeits() -> None:
     assert env.played.returns == (-1.5, 1.0)
 
 
-def test_random_plays_on_with_a_legal_move_and_says_so() -> None:
+def test_random_policy_substitutes_a_legal_move() -> None:
     env = begun("random")
     _, reward, over, _, info = env.step("a1")
     assert (reward, over, info["reading"]) == (0.0, False, "illegal")
     assert [event.seat for event in env.match.events] == [0, 1, 0, 1]
 
 
-def test_opponents_pay_by_the_same_policy() -> None:
+def test_opponents_are_under_the_same_policy() -> None:
     def after(on_illegal: str, *replies: str) -> tuple[Any, ...]:
         env = TextGameEnv("tic_tac_toe", on_illegal=on_illegal, opponent=ScriptedPlayer("theirs", replies))
         env.reset(seed=0)
@@ -307,7 +307,7 @@ def test_opponents_pay_by_the_same_policy() -> None:
     assert not after("random", "a1")[3]
 
 
-def test_an_opponent_that_fails_before_the_learner_is_asked_loses_in_the_first_step() -> None:
+def test_opponent_failing_first_loses_in_the_first_step() -> None:
     env = TextGameEnv("tic_tac_toe", seat=1, opponent=ScriptedPlayer("theirs", ["?"]))
     text, info = env.reset(seed=0)
     assert "seat 0 gave no legal move" in text
@@ -325,7 +325,7 @@ def test_an_opponent_that_fails_before_the_learner_is_asked_loses_in_the_first_s
 
 @FEW
 @given(st.sampled_from(GAMES), SEEDS, st.sampled_from(["forfeit", "retry(1)", "penalty(0.3,2)", "random"]))
-def test_rewards_add_up_to_the_return_and_the_record_replays(name: str, seed: int, on_illegal: str) -> None:
+def test_rewards_sum_to_the_return_and_records_replay(name: str, seed: int, on_illegal: str) -> None:
     env = TextGameEnv(name, seat="random", on_illegal=on_illegal)
     _, info = env.reset(seed=seed)
     total, over, seat = 0.0, False, info["seat"]
@@ -350,7 +350,7 @@ def test_rewards_add_up_to_the_return_and_the_record_replays(name: str, seed: in
         assert find_first_difference(Record.from_match(played)) is None
 
 
-def test_rewards_during_play_come_when_they_are_earned() -> None:
+def test_rewards_arrive_when_earned() -> None:
     env = TextGameEnv("openspiel:2048")
     _, rewards = play(env, random.Random(0), 0)
     assert sum(reward > 0 for reward in rewards) > 10
@@ -361,7 +361,7 @@ def test_rewards_during_play_come_when_they_are_earned() -> None:
 
 @FEW
 @given(SEEDS, st.integers(3, 6))
-def test_joint_moves_are_the_engines_own(seed: int, cards: int) -> None:
+def test_joint_moves_match_the_engine(seed: int, cards: int) -> None:
     """Goofspiel equals pyspiel's with the same bids and prizes."""
     env = TextGameEnv(f"goofspiel(num_cards={cards})")
     _, rewards = play(env, random.Random(seed), seed)
@@ -385,7 +385,7 @@ def test_joint_moves_are_the_engines_own(seed: int, cards: int) -> None:
 
 
 @pytest.mark.parametrize("name", [*GAMES[:-2], "goofspiel"])
-def test_the_end_is_told_and_no_answer_is_asked_for(name: str) -> None:
+def test_final_observation_asks_for_no_answer(name: str) -> None:
     env = TextGameEnv(name)
     seen, _ = play(env, random.Random(3), 3)
     text, info = seen[-1]
@@ -397,7 +397,7 @@ def test_the_end_is_told_and_no_answer_is_asked_for(name: str) -> None:
     assert all("reading" not in seen[i][1] if i == 0 else seen[i][1]["reading"] == "move" for i in range(len(seen)))
 
 
-def test_the_end_of_kuhn_poker_does_not_show_the_other_card() -> None:
+def test_end_of_kuhn_poker_hides_the_other_card() -> None:
     """Deals in which the learner has the jack and folds to a bet end in the same way for every card of the other."""
     ends = set()
     for seed in range(40):
@@ -448,12 +448,12 @@ def test_rendering_without_a_mode_warns() -> None:
         ("seat", None, "seat=None must be a seat"),
     ],
 )
-def test_keywords_of_a_wrong_type_say_what_to_write(keyword: str, value: Any, told: str) -> None:
+def test_wrong_keyword_types_say_what_to_write(keyword: str, value: Any, told: str) -> None:
     with pytest.raises(BadOption, match=told):
         TextGameEnv("tic_tac_toe", **{keyword: value})
 
 
-def test_a_seat_may_be_a_numpy_integer() -> None:
+def test_seat_may_be_a_numpy_integer() -> None:
     env = TextGameEnv("tic_tac_toe", seat=np.int64(1))  # type: ignore[arg-type]
     env.reset(seed=0)
     assert env.seat == 1

@@ -28,7 +28,7 @@ def one_thread() -> None:
 
 # Of a board of planes it would warn that it is no image.
 @pytest.mark.parametrize("env_id", ["TextKuhnPoker-v0", "TextLeducPoker-v0", "TextGoofspiel-v0"])
-def test_stable_baselines_own_checker_passes(env_id: str) -> None:
+def test_stable_baselines_checker_passes(env_id: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(gymnasium.make(env_id, observation="tensor", on_illegal="random"), warn=True)
@@ -46,7 +46,7 @@ def test_ppo_learns_from_tensors() -> None:
     assert all(-20 <= tenths <= 10 for tenths in earned)
 
 
-def test_maskable_ppo_finds_the_masks_and_never_plays_what_is_not_legal() -> None:
+def test_maskable_ppo_plays_only_legal_moves() -> None:
     env = gymnasium.make("TextConnectFour-v0", observation="tensor", seat="random")
     model = MaskablePPO("MlpPolicy", env, **FEW)
     assert is_masking_supported(model.get_env())  # type: ignore[arg-type]
@@ -62,7 +62,7 @@ def test_maskable_ppo_finds_the_masks_and_never_plays_what_is_not_legal() -> Non
         assert over[0] == ("result" in infos[0])
 
 
-def test_dicts_without_their_text_go_to_a_multi_input_policy() -> None:
+def test_multi_input_policy_learns_from_dicts_without_text() -> None:
     env = FilterObservation(
         gymnasium.make("TextLeducPoker-v0", observation="dict", on_illegal="random"), ["observation", "action_mask"]
     )
@@ -73,7 +73,7 @@ def test_dicts_without_their_text_go_to_a_multi_input_policy() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*initialised with render_mode='rgb_array'")  # the mode that it tries first
-def test_their_vector_environments_take_the_ids() -> None:
+def test_sb3_vector_environments_accept_the_ids() -> None:
     venv = make_vec_env("TextKuhnPoker-v0", n_envs=4, seed=3, env_kwargs={"observation": "tensor"})
     MaskablePPO("MlpPolicy", venv, **FEW).learn(256)
     masks = np.stack(venv.env_method("action_masks"))

@@ -41,12 +41,12 @@ of_dicts = pytest.mark.filterwarnings(
 @of_dicts
 @pytest.mark.filterwarnings("ignore:The observation contains negative numbers")
 @pytest.mark.parametrize("env_id", AEC)
-def test_api(env_id: str) -> None:
+def test_aec_api(env_id: str) -> None:
     api_test(pettingzoo.make("aec", env_id), num_cycles=60)
 
 
 @pytest.mark.parametrize("env_id", AEC)
-def test_seeds(env_id: str) -> None:
+def test_aec_seeds(env_id: str) -> None:
     seed_test(lambda: pettingzoo.make("aec", env_id), num_cycles=40)
 
 
@@ -74,7 +74,7 @@ def test_states_of_parallel_environments(env_id: str) -> None:
     state_test(parallel_to_aec(parallel), parallel, num_cycles=60)
 
 
-def test_a_game_without_tensors_has_no_state() -> None:
+def test_game_without_tensors_has_no_state() -> None:
     env = pettingzoo.make("aec", "TextTrace-v0")
     env.reset(seed=0)
     assert not hasattr(env, "state_space")
@@ -109,7 +109,7 @@ def test_turns_and_retries_are_not_parallelizable(game: str, on_illegal: str) ->
         aec_to_parallel(TextGameAECEnv(game, on_illegal=on_illegal))
 
 
-def test_a_game_of_turns_is_not_parallel() -> None:
+def test_sequential_game_has_no_parallel_environment() -> None:
     with pytest.raises(BadOption, match="'aec'"):
         TextGameParallelEnv("tic_tac_toe")
 
@@ -119,19 +119,19 @@ def test_a_game_of_turns_is_not_parallel() -> None:
 
 @pytest.mark.filterwarnings("ignore:The observation contains negative numbers")
 @pytest.mark.parametrize("env_id", AEC)
-def test_api_of_tensors(env_id: str) -> None:
+def test_aec_api_with_tensors(env_id: str) -> None:
     api_test(pettingzoo.make("aec", env_id, observation="tensor"), num_cycles=60)
     seed_test(lambda: pettingzoo.make("aec", env_id, observation="tensor"), num_cycles=40)
 
 
 @pytest.mark.parametrize("env_id", PARALLEL)
-def test_parallel_api_of_tensors(env_id: str) -> None:
+def test_parallel_api_with_tensors(env_id: str) -> None:
     parallel_api_test(pettingzoo.make("parallel", env_id, observation="tensor"), num_cycles=60)
 
 
 @pytest.mark.parametrize("observation", ["text", "tensor", "dict"])
 @pytest.mark.parametrize(("kind", "env_id"), [("aec", "TextConnectFour-v0"), ("parallel", "TextGoofspiel-v0")])
-def test_agents_see_what_a_learner_of_gymnasium_sees(kind: Any, env_id: str, observation: str) -> None:
+def test_agents_observe_what_gymnasium_learners_observe(kind: Any, env_id: str, observation: str) -> None:
     env = pettingzoo.make(kind, env_id, observation=observation)
     env.reset(seed=4)
     alone = gymnasium.make(env_id, observation=observation)
@@ -144,7 +144,7 @@ def test_agents_see_what_a_learner_of_gymnasium_sees(kind: Any, env_id: str, obs
         np.testing.assert_equal(infos["player_0"]["action_mask"], alone.unwrapped.action_masks())
 
 
-def test_beside_a_tensor_infos_hold_the_same_numbers_to_the_end() -> None:
+def test_tensor_infos_keep_the_same_keys() -> None:
     """TorchRL's `PettingZooWrapper` makes an array of every value, and fails at keys that appear later."""
     env = pettingzoo.make("aec", "TextTicTacToe-v0", observation="tensor")
     env.reset(seed=0)
@@ -160,7 +160,7 @@ def test_beside_a_tensor_infos_hold_the_same_numbers_to_the_end() -> None:
     assert env.unwrapped.played is not None
 
 
-def test_text_for_agents_comes_with_all_that_is_told() -> None:
+def test_text_observations_come_with_full_infos() -> None:
     env = pettingzoo.make("aec", "TextTicTacToe-v0", observation="text")
     env.reset(seed=0)
     seen, _, _, _, info = env.last()
@@ -176,7 +176,7 @@ def test_text_for_agents_comes_with_all_that_is_told() -> None:
 # -- turns
 
 
-def test_text_and_index_step_alike() -> None:
+def test_text_and_index_are_equivalent() -> None:
     env = pettingzoo.make("aec", "TextTicTacToe-v0")
     env.reset(seed=0)
     for action in ("b2", 0, np.int64(1)):
@@ -192,7 +192,7 @@ def test_text_and_index_step_alike() -> None:
     assert "Answer with" not in waiting["text"]
 
 
-def test_stepping_before_reset_and_after_the_end_is_refused() -> None:
+def test_refuses_steps_before_reset_and_after_the_end() -> None:
     with pytest.raises(ResetNeeded):
         TextGameAECEnv("tic_tac_toe").step("b2")
     with pytest.raises(ResetNeeded):
@@ -209,7 +209,7 @@ def test_stepping_before_reset_and_after_the_end_is_refused() -> None:
         env.step(None)
 
 
-def test_the_last_observation_tells_each_seat_how_it_ended() -> None:
+def test_last_observation_tells_each_seat_the_result() -> None:
     env = TextGameAECEnv("tic_tac_toe")
     env.reset(seed=0)
     for move in ("a1", "b1", "a2", "b2", "a3"):
@@ -220,7 +220,7 @@ def test_the_last_observation_tells_each_seat_how_it_ended() -> None:
     assert env.rewards == {"player_0": 1.0, "player_1": -1.0}
 
 
-def test_rendering_shows_the_seat_whose_turn_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rendering_shows_the_seat_to_move(capsys: pytest.CaptureFixture[str]) -> None:
     env = TextGameAECEnv("kuhn_poker", render_mode="ansi")
     env.reset(seed=1)
     first = env.render()
@@ -249,7 +249,7 @@ def test_no_seat_sees_the_others_pending_move() -> None:
 
 @FEW
 @given(SEEDS, st.integers(2, 6), st.booleans())
-def test_joint_moves_are_the_engines_own(seed: int, cards: int, parallel: bool) -> None:
+def test_joint_moves_match_the_engine(seed: int, cards: int, parallel: bool) -> None:
     """Goofspiel equals pyspiel's with the same prizes and bids."""
     game = f"goofspiel(num_cards={cards})"
     env: Any = TextGameParallelEnv(game) if parallel else TextGameAECEnv(game)
@@ -286,7 +286,7 @@ def test_joint_moves_are_the_engines_own(seed: int, cards: int, parallel: bool) 
         assert env.match.view(seat).startswith(state.information_state_string(seat))  # followed by the ending
 
 
-def test_every_seat_must_move_in_a_parallel_step() -> None:
+def test_parallel_step_needs_every_seat() -> None:
     env = TextGameParallelEnv("goofspiel")
     env.reset(seed=0)
     with pytest.raises(InvalidAction, match="player_1"):
@@ -306,7 +306,7 @@ def test_every_seat_must_move_in_a_parallel_step() -> None:
         ("random", {"player_0": 0.0, "player_1": 0.0}, False),
     ],
 )
-def test_each_policy_in_a_joint_move(on_illegal: str, rewards: dict[str, float], over: bool) -> None:
+def test_each_failure_policy_in_a_joint_move(on_illegal: str, rewards: dict[str, float], over: bool) -> None:
     aec = TextGameAECEnv("goofspiel", on_illegal=on_illegal)
     aec.reset(seed=3)
     aec.step("bid 5")
@@ -335,7 +335,7 @@ def test_each_policy_in_a_joint_move(on_illegal: str, rewards: dict[str, float],
     SEEDS,
     st.sampled_from(["forfeit", "retry(1)", "penalty(0.3,2)", "random"]),
 )
-def test_rewards_add_up_to_returns_and_records_replay(name: str, seed: int, on_illegal: str) -> None:
+def test_rewards_sum_to_returns_and_records_replay(name: str, seed: int, on_illegal: str) -> None:
     env = TextGameAECEnv(name, on_illegal=on_illegal)
     env.reset(seed=seed)
     choose = random.Random(seed)
@@ -354,7 +354,7 @@ def test_rewards_add_up_to_returns_and_records_replay(name: str, seed: int, on_i
     assert find_first_difference(Record.from_match(env.played)) is None
 
 
-def test_the_same_match_in_gymnasium_and_pettingzoo() -> None:
+def test_gymnasium_and_pettingzoo_play_the_same_match() -> None:
     """One seed and one list of moves give the same texts, masks and rewards in both environments."""
     gym = TextGameEnv("leduc_poker", observation="dict", seat=0)
     seen, _ = gym.reset(seed=9)

@@ -36,20 +36,20 @@ def evaluated(name: str, player: str = "random", seed: int = 3, matches: int = 3
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_evaluate_bots_plays_players_and_the_seed_decides(name: str) -> None:
+def test_evaluate_bots_is_deterministic_per_seed(name: str) -> None:
     assert evaluated(name) == evaluated(name)
     state = pyspiel.load_game(name).new_initial_state()
     assert all(len(returns) == state.num_players() for returns in evaluated(name))
 
 
-def test_the_matches_of_one_bot_differ_and_so_do_seeds() -> None:
+def test_matches_differ_by_number_and_seed() -> None:
     assert len({str(returns) for returns in evaluated("backgammon", matches=8)}) > 1
     assert [evaluated("tic_tac_toe", seed=seed, matches=8) for seed in (1, 1)].count(
         evaluated("tic_tac_toe", seed=2, matches=8)
     ) == 0
 
 
-def test_search_beats_random_play_in_openspiel_s_loop() -> None:
+def test_search_beats_random_play_in_openspiels_loop() -> None:
     game = pyspiel.load_game("connect_four")
     bots = [PlayerBot("mcts-50", game, 0, seed=1), pyspiel.make_uniform_random_bot(1, 4)]
     returns = [pyspiel.evaluate_bots(game.new_initial_state(), bots, number)[0] for number in range(10)]
@@ -73,7 +73,7 @@ class Watching:
         return [Reply(self.replies.pop(0) if self.replies else (ask.legal_moves or [""])[0])]
 
 
-def test_a_player_sees_what_its_seat_sees_and_nothing_else() -> None:
+def test_player_sees_exactly_what_its_seat_sees() -> None:
     """The words are those of the same match at a table."""
     game = pyspiel.load_game("kuhn_poker")
     watching = Watching()
@@ -87,7 +87,7 @@ def test_a_player_sees_what_its_seat_sees_and_nothing_else() -> None:
     assert "J" not in text
 
 
-def test_matches_are_those_of_a_table_with_the_same_moves() -> None:
+def test_bot_plays_like_a_table_with_the_same_moves() -> None:
     game = pyspiel.load_game("tic_tac_toe")
     bot = PlayerBot(Watching("b2", "a1"), game, 0, seed=1)
     state = game.new_initial_state()
@@ -100,14 +100,14 @@ def test_matches_are_those_of_a_table_with_the_same_moves() -> None:
     assert state.history() == table.match.state.history()
 
 
-def test_a_player_without_a_legal_move_stops_the_loop_with_the_reason() -> None:
+def test_player_without_a_legal_move_stops_the_loop() -> None:
     game = pyspiel.load_game("tic_tac_toe")
     bots = [PlayerBot(Watching("z9"), game, 0, seed=1), pyspiel.make_uniform_random_bot(1, 4)]
     with pytest.raises(GymposiumError, match="watching made no legal move in tic_tac_toe: The reply could not be read"):
         pyspiel.evaluate_bots(game.new_initial_state(), bots, 1)
 
 
-def test_failed_replies_are_asked_for_again_or_drawn() -> None:
+def test_failed_replies_are_retried_or_drawn() -> None:
     game = pyspiel.load_game("tic_tac_toe")
     watching = Watching("a9", "b2")
     assert PlayerBot(watching, game, 0, seed=1, on_illegal="retry(1)").step(game.new_initial_state()) == 4
@@ -118,7 +118,7 @@ def test_failed_replies_are_asked_for_again_or_drawn() -> None:
     assert len(set(drawn)) > 2
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_unsupported_arguments_are_refused() -> None:
     game = pyspiel.load_game("tic_tac_toe")
     with pytest.raises(BadOption, match="player_id=2 must be a seat of tic_tac_toe, 0 to 1"):
         PlayerBot("random", game, 2, seed=1)
@@ -150,14 +150,14 @@ def test_what_cannot_be_is_refused() -> None:
         ("bargaining(discount=1.0,instances_file=,max_turns=10)", "openspiel:bargaining"),
     ],
 )
-def test_the_game_of_an_engine_has_the_engine_s_rules(engine: str, name: str) -> None:
+def test_engine_games_load_with_the_engines_rules(engine: str, name: str) -> None:
     assert load_by_engine_name(engine).name == name
 
 
 @pytest.mark.parametrize(
     "name", ["tic_tac_toe", "backgammon", "goofspiel(num_cards=3)", "leduc_poker", "bargaining", "bridge"]
 )
-def test_a_history_of_the_engine_leads_to_the_same_match(name: str) -> None:
+def test_engine_history_leads_to_the_same_match(name: str) -> None:
     rng = random.Random(1)
     state = pyspiel.load_game(name).new_initial_state()
     while not state.is_terminal():

@@ -33,7 +33,7 @@ class Rebuilds:
         return [Reply(ask.legal_moves[0]) for ask in asks if ask.legal_moves]
 
 
-def test_the_deal_cannot_be_rebuilt_from_an_ask() -> None:
+def test_deal_cannot_be_reconstructed_from_an_ask() -> None:
     """In environments, and in matches without a separate seed for the players."""
     game, spy = load_game("kuhn_poker"), Rebuilds()
     env = gymnasium.make("TextKuhnPoker-v0", opponent=spy, seat=1)

@@ -16,7 +16,7 @@ from gymposium.envs.gym import TextGameEnv
 from gymposium.envs.parallel import TextGameParallelEnv
 from gymposium.errors import BadOption, BadParameter
 
-DOORS: dict[str, Callable[[], Any]] = {
+ENVIRONMENTS: dict[str, Callable[[], Any]] = {
     "gymnasium": lambda: TextGameEnv("goofspiel", render_mode="ansi"),
     "aec": lambda: TextGameAECEnv("goofspiel", render_mode="ansi"),
     "parallel": lambda: TextGameParallelEnv("goofspiel", render_mode="ansi"),
@@ -24,31 +24,31 @@ DOORS: dict[str, Callable[[], Any]] = {
 ACTION = {"gymnasium": "bid 1", "aec": "bid 1", "parallel": {"player_0": 0, "player_1": 0}}
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_closed_environment_says_so(door: str) -> None:
-    env = DOORS[door]()
+@pytest.mark.parametrize("kind", ENVIRONMENTS)
+def test_closed_environment_is_an_error(kind: str) -> None:
+    env = ENVIRONMENTS[kind]()
     env.reset(seed=0)
     events = env.match.events
     env.close()
     env.close()
-    for use in (env.reset, env.render, lambda: env.step(ACTION[door])):
+    for use in (env.reset, env.render, lambda: env.step(ACTION[kind])):
         with pytest.raises(ClosedEnvironmentError, match="Make a new one"):
             use()
     assert env.match.events is events  # the match can still be read
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_before_the_first_reset_there_is_nothing_to_step_or_show(door: str) -> None:
-    env = DOORS[door]()
-    for use in (env.render, lambda: env.step(ACTION[door])):
+@pytest.mark.parametrize("kind", ENVIRONMENTS)
+def test_step_and_render_need_a_reset(kind: str) -> None:
+    env = ENVIRONMENTS[kind]()
+    for use in (env.render, lambda: env.step(ACTION[kind])):
         with pytest.raises(ResetNeeded, match=r"reset\(\)"):
             use()
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_an_unknown_option_of_reset_is_named(door: str) -> None:
-    env = DOORS[door]()
-    told = "Unknown option of reset 'sead'" if door == "gymnasium" else "no options here. Remove 'sead'"
+@pytest.mark.parametrize("kind", ENVIRONMENTS)
+def test_unknown_reset_option_is_named(kind: str) -> None:
+    env = ENVIRONMENTS[kind]()
+    told = "Unknown option of reset 'sead'" if kind == "gymnasium" else "no options here. Remove 'sead'"
     with pytest.raises(BadOption, match=told):
         env.reset(options={"sead": 1})
     with pytest.raises(BadOption, match="must be a dict"):
@@ -57,7 +57,7 @@ def test_an_unknown_option_of_reset_is_named(door: str) -> None:
     env.reset(seed=0, options=None)
 
 
-def test_the_seat_can_be_chosen_at_reset() -> None:
+def test_seat_can_be_chosen_at_reset() -> None:
     env = gymnasium.make("TextTicTacToe-v0", seat=0)
     assert [env.reset(seed=0, options={"seat": 1})[1]["seat"], env.reset(seed=0)[1]["seat"]] == [1, 0]
     drawn = {env.reset(seed=seed, options={"seat": "random"})[1]["seat"] for seed in range(20)}
@@ -66,7 +66,7 @@ def test_the_seat_can_be_chosen_at_reset() -> None:
         env.reset(options={"seat": 2})
 
 
-def test_pettingzoo_answers_wrong_order_as_it_always_does() -> None:
+def test_pettingzoo_wrappers_reject_wrong_call_order() -> None:
     env = pettingzoo.make("aec", "TextTicTacToe-v0")
     with pytest.raises(AssertionError, match="before step"):
         env.step("b2")
@@ -78,7 +78,7 @@ def test_pettingzoo_answers_wrong_order_as_it_always_does() -> None:
         env.observe("player_2")
 
 
-def test_parallel_actions_are_of_the_agents_that_there_are() -> None:
+def test_unknown_agents_are_refused_in_parallel_actions() -> None:
     env = TextGameParallelEnv("goofspiel")
     env.reset(seed=0)
     with pytest.raises(InvalidAction, match=r"Unknown agents: player_2\. The agents are player_0, player_1"):
@@ -100,12 +100,12 @@ def test_parallel_actions_are_of_the_agents_that_there_are() -> None:
         ("openspiel:hex(board_size=big)", "board_size"),
     ],
 )
-def test_a_wrong_parameter_is_named_with_what_was_given(name: str, told: str) -> None:
+def test_invalid_parameter_error_shows_the_value(name: str, told: str) -> None:
     with pytest.raises(BadParameter, match=told.replace("(", r"\(")):
         load_game(name)
 
 
-def test_parameters_by_keyword_are_checked_alike() -> None:
+def test_keyword_parameters_are_validated_too() -> None:
     with pytest.raises(BadParameter, match="num_cards=99: must be from 2 to 16"):
         gymnasium.make("TextGoofspiel-v0", num_cards=99)
     with pytest.raises(BadParameter, match="board_size"):
@@ -115,7 +115,7 @@ def test_parameters_by_keyword_are_checked_alike() -> None:
 @pytest.mark.parametrize(
     "make", [gymnasium.make, lambda *of, **more: pettingzoo.make("aec", *of, **more)], ids=["gymnasium", "pettingzoo"]
 )
-def test_an_unknown_keyword_is_refused_in_python_s_own_words(make: Callable[..., Any]) -> None:
+def test_unknown_keyword_raises_pythons_type_error(make: Callable[..., Any]) -> None:
     """TorchRL's `GymEnv` passes `frameskip`, and drops it after a TypeError about an unexpected argument."""
     with pytest.raises(TypeError, match=r"__init__\(\) got an unexpected keyword argument 'frameskip'") as found:
         make("gymposium:TextTicTacToe-v0" if make is gymnasium.make else "TextTicTacToe-v0", frameskip=1)
@@ -124,7 +124,7 @@ def test_an_unknown_keyword_is_refused_in_python_s_own_words(make: Callable[...,
         make("TextTicTacToe-v0", observatio="tensor")
 
 
-def test_stable_baselines3_is_told_what_it_can_learn_from() -> None:
+def test_text_spaces_refuse_stable_baselines3() -> None:
     """The attributes that its `obs_space_info` reads; tests/plugins/test_sb3.py runs the library itself."""
     for observation, told in (("text", True), ("tensor", False)):
         space = gymnasium.make("TextTicTacToe-v0", observation=observation).observation_space

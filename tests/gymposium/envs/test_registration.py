@@ -48,7 +48,7 @@ def test_every_game_has_its_ids() -> None:
         assert (spec.env_id in pettingzoo.parallel_registry) == (spec.dynamics == "simultaneous")
 
 
-def test_registering_again_changes_and_warns_of_nothing() -> None:
+def test_registering_again_changes_nothing_without_warning() -> None:
     before = dict(gymnasium.registry)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -56,7 +56,7 @@ def test_registering_again_changes_and_warns_of_nothing() -> None:
     assert gymnasium.registry == before
 
 
-def test_the_module_prefix_needs_no_import() -> None:
+def test_module_prefix_needs_no_import() -> None:
     code = "import gymnasium; e = gymnasium.make('gymposium:TextGoofspiel-v0', num_cards=4); print(e.reset(seed=0)[0])"
     assert "1 to 4" in python(code)
 
@@ -67,7 +67,7 @@ def test_importing_loads_no_engine_and_no_command_line() -> None:
     assert python(code) == "[]"
 
 
-def test_a_game_from_a_file_gets_its_ids_when_registered_again(tmp_path: Path) -> None:
+def test_game_from_a_file_gets_ids_after_registering_again(tmp_path: Path) -> None:
     (tmp_path / "my_plugin.py").write_text(PLUGIN)
     code = (
         "import gymnasium, pettingzoo, gymposium\n"
@@ -80,7 +80,7 @@ def test_a_game_from_a_file_gets_its_ids_when_registered_again(tmp_path: Path) -
     assert python(code, cwd=tmp_path) == "True small_goof"
 
 
-def test_a_misspelled_keyword_names_the_nearest() -> None:
+def test_misspelled_keyword_suggests_the_nearest() -> None:
     with pytest.raises(BadParameter, match="num_cards"):
         gymnasium.make("TextGoofspiel-v0", num_card=4)
     with pytest.raises(BadParameter, match="opponent"):
@@ -103,12 +103,12 @@ def test_a_misspelled_keyword_names_the_nearest() -> None:
         ({"num_cards": 99}, BadParameter, "2 to 16"),
     ],
 )
-def test_a_wrong_value_says_what_is_right(keywords: dict[str, object], error: type[Exception], hint: str) -> None:
+def test_invalid_value_error_says_what_is_valid(keywords: dict[str, object], error: type[Exception], hint: str) -> None:
     with pytest.raises(error, match=hint):
         gymnasium.make("TextGoofspiel-v0", **keywords)
 
 
-def test_specs_are_plain_data_and_make_the_same_env_again() -> None:
+def test_specs_serialize_and_make_the_same_environment() -> None:
     env = gymnasium.make("TextGoofspiel-v0", num_cards=4, seat=1, reply="json")
     assert env.spec is not None
     spec = pickle.loads(pickle.dumps(env.spec))
@@ -129,7 +129,7 @@ def test_vector_environments() -> None:
     assert gymposium.load_game("tic_tac_toe").num_actions == envs.single_action_space.n
 
 
-def test_processes_pass_text_on_whole_or_refuse() -> None:
+def test_process_vectorization_needs_shared_memory_off() -> None:
     with pytest.raises(ValueError, match="shared_memory=False"):
         gymnasium.make_vec("TextTicTacToe-v0", num_envs=2, vectorization_mode="async")
     without = {"shared_memory": False, "context": "spawn"}
@@ -144,7 +144,7 @@ def test_processes_pass_text_on_whole_or_refuse() -> None:
         envs.close()
 
 
-def test_an_id_that_another_package_has_taken_costs_its_game_alone(tmp_path: Path) -> None:
+def test_taken_environment_id_skips_only_its_game(tmp_path: Path) -> None:
     (tmp_path / "my_plugin.py").write_text(PLUGIN)
     code = (
         "import gymnasium; gymnasium.register('somebody/TextSmallGoof', lambda: None)\n"

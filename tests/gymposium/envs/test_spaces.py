@@ -9,7 +9,7 @@ import numpy as np
 from gymposium.envs.spaces import MAX_TEXT, Moves, UnicodeText
 
 
-def test_any_unicode_text_up_to_the_length_is_in_the_text_space() -> None:
+def test_text_space_holds_any_unicode_up_to_its_length() -> None:
     space = UnicodeText(5)
     assert "" in space
     assert "é\n∑ x" in space
@@ -19,7 +19,7 @@ def test_any_unicode_text_up_to_the_length_is_in_the_text_space() -> None:
     assert "x" * MAX_TEXT in UnicodeText()
 
 
-def test_text_samples_are_short_seeded_and_inside() -> None:
+def test_text_samples_are_short_seeded_and_valid() -> None:
     one, two = UnicodeText(seed=3), UnicodeText(seed=3)
     samples = [one.sample() for _ in range(50)]
     assert samples == [two.sample() for _ in range(50)]
@@ -28,7 +28,7 @@ def test_text_samples_are_short_seeded_and_inside() -> None:
     assert all(len(UnicodeText(2, seed=seed).sample()) <= 2 for seed in range(20))
 
 
-def test_text_spaces_of_one_length_are_equal_and_pickle() -> None:
+def test_text_spaces_compare_by_length_and_pickle() -> None:
     assert UnicodeText(9) == UnicodeText(9) != UnicodeText(8)
     assert pickle.loads(pickle.dumps(UnicodeText(9))) == UnicodeText(9)
 

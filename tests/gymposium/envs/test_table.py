@@ -66,7 +66,7 @@ class Careless:
     outside=st.sets(st.integers(0, 2), min_size=1),
     failures=st.lists(st.booleans(), min_size=1, max_size=5),
 )
-def test_a_match_at_a_table_has_the_record_that_play_makes(
+def test_table_records_match_play(
     name: str, policy: str, seed: int, opening: int, outside: set[int], failures: list[bool]
 ) -> None:
     game = load_game(name)
@@ -85,7 +85,7 @@ def test_a_match_at_a_table_has_the_record_that_play_makes(
     assert find_first_difference(table.record()) is None
 
 
-def test_the_opponents_have_answered_when_answer_returns() -> None:
+def test_opponents_have_answered_when_answer_returns() -> None:
     table = gymposium.Table("kuhn_poker", seats=0, opponents=["mcts-100"], seed=7)
     while table.asked:
         for asked in table.asked:
@@ -97,7 +97,7 @@ def test_the_opponents_have_answered_when_answer_returns() -> None:
     assert table.record().returns[0] == table.get_return(0)
 
 
-def test_an_opponent_that_moves_first_has_moved_when_the_table_is_set_up() -> None:
+def test_opponent_that_moves_first_has_already_moved() -> None:
     table = Table("tic_tac_toe", seats=1, seed=3)
     [asked] = table.asked
     assert asked.seat == 1
@@ -105,7 +105,7 @@ def test_an_opponent_that_moves_first_has_moved_when_the_table_is_set_up() -> No
     assert [turn.seat for turn in table.turns] == [0]
 
 
-def test_a_simultaneous_move_is_played_once_every_seat_has_answered() -> None:
+def test_simultaneous_move_waits_for_every_seat() -> None:
     table = Table("goofspiel(num_cards=4)", seats=[0, 1], seed=1)
     first, second = table.asked
     table.answer(1, "bid 2")
@@ -117,7 +117,7 @@ def test_a_simultaneous_move_is_played_once_every_seat_has_answered() -> None:
     assert [(turn.seat, turn.reading) for turn in table.turns] == [(first.seat, "move"), (second.seat, "move")]
 
 
-def test_a_failed_reply_that_costs_a_penalty_is_asked_for_again_with_the_reason() -> None:
+def test_penalized_reply_is_retried_with_the_reason() -> None:
     table = Table("tic_tac_toe", seats=(0, 1), on_illegal="penalty(0.5)", reply="tags", seed=0)
     table.answer(0, "a1")
     [asked] = table.asked
@@ -129,7 +129,7 @@ def test_a_failed_reply_that_costs_a_penalty_is_asked_for_again_with_the_reason(
     assert [asked.seat for asked in table.asked] == [1]
 
 
-def test_the_seats_that_can_be_answered() -> None:
+def test_only_asked_seats_can_be_answered() -> None:
     table = Table("tic_tac_toe", seed=0)
     with pytest.raises(UnexpectedReply, match=r"Seat 1 is not asked now. Answer for seat 0\."):
         table.answer(1, "a1")
@@ -158,7 +158,7 @@ def test_the_seats_that_can_be_answered() -> None:
         ({"prompt": "loud"}, BadOption, "prompt='loud'"),
     ],
 )
-def test_what_a_table_refuses(keywords: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_table_refuses_invalid_arguments(keywords: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         Table("tic_tac_toe", **keywords)
 
@@ -177,7 +177,7 @@ class Fails:
         return make_player("random").act(asks)  # type: ignore[return-value]
 
 
-def test_what_an_opponent_raises_is_raised_by_answer_and_the_match_cannot_go_on() -> None:
+def test_opponent_exception_propagates_and_ends_the_table() -> None:
     table = Table("tic_tac_toe", opponents=Fails(), seed=2)
     table.answer(0, table.asked[0].legal_moves[0])  # type: ignore[index]
     with pytest.raises(ZeroDivisionError):
@@ -186,7 +186,7 @@ def test_what_an_opponent_raises_is_raised_by_answer_and_the_match_cannot_go_on(
         table.answer(0, "a1")
 
 
-def test_an_engine_that_fails_is_raised_with_the_match_so_far() -> None:
+def test_engine_failure_carries_the_partial_match() -> None:
     table = Table(FragileGame(), seats=[0, 1])  # type: ignore[arg-type]
     table.answer(0, "a1")
     with pytest.raises(EngineError) as caught:
@@ -198,7 +198,7 @@ def test_an_engine_that_fails_is_raised_with_the_match_so_far() -> None:
         table.answer(0, "a2")
 
 
-def test_many_tables_go_on_together_and_a_player_is_asked_once_for_all() -> None:
+def test_tables_ask_a_shared_player_in_one_batch() -> None:
     class Counts:
         name, reader = "counts", READERS["move"]
 
@@ -218,7 +218,7 @@ def test_many_tables_go_on_together_and_a_player_is_asked_once_for_all() -> None
     assert [[asked.seat for asked in table.asked] for table in tables] == [[1]] * 3
 
 
-def test_a_copy_goes_on_from_where_the_table_was() -> None:
+def test_copy_continues_from_the_same_position() -> None:
     table = Table("goofspiel(num_cards=4)", seats=[0, 1], seed=5)
     for seat in (0, 1):
         table.answer(seat, "bid 1")

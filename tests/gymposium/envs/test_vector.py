@@ -52,7 +52,7 @@ def pick(rng: random.Random, info: dict[str, Any], i: int) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=3)"])
-def test_it_agrees_with_single_environments(game: str, kind: str) -> None:
+def test_matches_single_environments(game: str, kind: str) -> None:
     """Text actions with `Disabled`: each place equals a single environment with its own seed, reset at the end."""
     n, keywords = 5, {"seat": "random", "observation": kind, "on_illegal": "retry(1)"}
     many = TextGameVectorEnv(game, num_envs=n, autoreset_mode="Disabled", **keywords)
@@ -85,7 +85,7 @@ def test_it_agrees_with_single_environments(game: str, kind: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_agrees_with_gymnasiums_own_vector_environment(kind: str, mode: AutoresetMode) -> None:
+def test_matches_gymnasiums_vector_environment(kind: str, mode: AutoresetMode) -> None:
     """Indices in all modes: everything equals Gymnasium's own vector environment, including the form of infos."""
     n = 4
     keywords = {"num_envs": n, "observation": kind, "seat": "random", "num_cards": 3}
@@ -113,7 +113,7 @@ def test_it_agrees_with_gymnasiums_own_vector_environment(kind: str, mode: Autor
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_matches_that_last_too_long_are_truncated_as_by_gymnasium(mode: AutoresetMode) -> None:
+def test_long_matches_are_truncated_as_by_gymnasium(mode: AutoresetMode) -> None:
     """After three steps no match of Connect Four is over; of tic-tac-toe some are, at the last step."""
     for env_id, steps in (("TextConnectFour-v0", 3), ("TextTicTacToe-v0", 3)):
         ours = gymnasium.make_vec(env_id, num_envs=6, autoreset_mode=mode, max_episode_steps=steps)
@@ -172,7 +172,7 @@ def test_opponents_are_asked_for_all_matches_in_one_call(seat: int) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_episode_statistics_are_those_of_the_matches(mode: AutoresetMode) -> None:
+def test_episode_statistics_match_the_matches(mode: AutoresetMode) -> None:
     env = RecordEpisodeStatistics(gymnasium.make_vec("TextTicTacToe-v0", num_envs=8, autoreset_mode=mode))
     env.reset(seed=1)
     episodes = 0
@@ -233,7 +233,7 @@ def tic_tac_toe() -> Any:
 
 @pytest.mark.parametrize("where", ["new", "apply", "legal_moves", "observe", "returns", "tensor"])
 @pytest.mark.parametrize("mode", MODES)
-def test_one_broken_engine_leaves_the_others_going(tic_tac_toe: Any, where: str, mode: AutoresetMode) -> None:
+def test_engine_failure_leaves_other_matches_running(tic_tac_toe: Any, where: str, mode: AutoresetMode) -> None:
     n, broken = 3, 1
     keywords = {"observation": "dict", "opponent": "mcts-2" if where == "observe" else "random"}
     env = TextGameVectorEnv(
@@ -287,7 +287,7 @@ def test_one_broken_engine_leaves_the_others_going(tic_tac_toe: Any, where: str,
 
 
 @pytest.mark.parametrize("where", ["new", "apply", "observe"])
-def test_a_single_environment_raises_it_with_the_match_so_far(tic_tac_toe: Any, where: str) -> None:
+def test_single_environment_failure_carries_the_partial_match(tic_tac_toe: Any, where: str) -> None:
     env = TextGameEnv(Fails(tic_tac_toe, 4, where))  # type: ignore[arg-type]
     with pytest.raises(EngineError, match=r"tic_tac_toe .*seed 4") as caught:  # noqa: PT012 - by one or another
         env.reset(seed=4)
@@ -315,7 +315,7 @@ class Raises(RandomPlayer):
 
 
 @pytest.mark.parametrize("many", [False, True])
-def test_a_player_that_raises_is_no_broken_engine(many: bool) -> None:
+def test_player_exception_is_not_an_engine_error(many: bool) -> None:
     keywords: dict[str, Any] = {"opponent": Raises()}
     env: Any = (
         TextGameVectorEnv("tic_tac_toe", num_envs=2, **keywords) if many else TextGameEnv("tic_tac_toe", **keywords)
@@ -333,7 +333,7 @@ def test_a_player_that_raises_is_no_broken_engine(many: bool) -> None:
 # -- what is refused
 
 
-def test_wrong_use_is_refused_before_anything_is_played() -> None:
+def test_misuse_is_refused_before_any_play() -> None:
     env = TextGameVectorEnv("tic_tac_toe", num_envs=2, autoreset_mode="Disabled")
     with pytest.raises(ResetNeeded):
         env.step([0, 0])
@@ -362,12 +362,12 @@ def test_wrong_use_is_refused_before_anything_is_played() -> None:
         ({"seat": 2}, "seat=2 must be a seat from 0 to 1"),
     ],
 )
-def test_wrong_keywords_say_what_is_right(keywords: dict[str, Any], told: str) -> None:
+def test_invalid_keyword_error_says_what_is_valid(keywords: dict[str, Any], told: str) -> None:
     with pytest.raises(BadOption, match=told):
         gymnasium.make_vec("TextTicTacToe-v0", **{"num_envs": 2, **keywords})
 
 
-def test_a_misspelled_keyword_names_the_nearest() -> None:
+def test_misspelled_keyword_suggests_the_nearest() -> None:
     with pytest.raises(BadParameter, match="autoreset_mode"):
         gymnasium.make_vec("TextTicTacToe-v0", num_envs=2, autoreset="NextStep")
 
@@ -381,14 +381,14 @@ def test_a_misspelled_keyword_names_the_nearest() -> None:
         ({"seat": 2}, "from 0 to 1"),
     ],
 )
-def test_wrong_options_say_what_is_right(options: dict[str, Any], told: str) -> None:
+def test_invalid_reset_option_error_says_what_is_valid(options: dict[str, Any], told: str) -> None:
     env = TextGameVectorEnv("tic_tac_toe", num_envs=2)
     env.reset(seed=0)
     with pytest.raises(BadOption, match=told):
         env.reset(options=options)
 
 
-def test_lists_of_seeds_are_of_one_length() -> None:
+def test_seed_lists_must_fit_the_matches() -> None:
     env = TextGameVectorEnv("kuhn_poker", num_envs=2)
     with pytest.raises(BadOption, match="got 3 seeds for 2"):
         env.reset(seed=[1, 2, 3])

@@ -30,7 +30,7 @@ def play(env: gymnasium.Env[Any, Any], seed: int) -> list[float]:
 
 
 @pytest.mark.parametrize("env_id", ["TextTicTacToe-v0", "TextLeducPoker-v0"])
-def test_a_score_comes_at_the_end_and_says_win_draw_or_loss(env_id: str) -> None:
+def test_score_is_paid_at_the_end(env_id: str) -> None:
     env: Any = ScoreReward(gymnasium.make(env_id, seat="random"))
     meaning = {"win": 1.0, "draw": 0.5, "loss": 0.0}
     seen = set()
@@ -44,7 +44,7 @@ def test_a_score_comes_at_the_end_and_says_win_draw_or_loss(env_id: str) -> None
     check_env(env.unwrapped)
 
 
-def test_a_forfeit_scores_nothing_and_penalties_come_off_as_in_training() -> None:
+def test_score_of_forfeits_and_penalties() -> None:
     env: Any = ScoreReward(gymnasium.make("TextTicTacToe-v0", on_illegal="penalty(5,1)"))
     env.reset(seed=0)
     assert env.step("nonsense")[1:3] == (0.0, False)
@@ -59,13 +59,13 @@ def test_a_forfeit_scores_nothing_and_penalties_come_off_as_in_training() -> Non
     assert reward == in_training.total == match_score(played.job.game, played.utilities, 0) - 5.0
 
 
-def test_a_penalty_for_each_step() -> None:
+def test_step_penalty_is_subtracted_from_each_reward() -> None:
     plain, costly = gymnasium.make("TextConnectFour-v0"), StepPenalty(gymnasium.make("TextConnectFour-v0"), 0.25)
     assert play(costly, 3) == [reward - 0.25 for reward in play(plain, 3)]
 
 
 @pytest.mark.parametrize("discount", [1.0, 0.9])
-def test_shaping_telescopes_so_that_every_play_is_shifted_alike(discount: float) -> None:
+def test_potential_shaping_shifts_every_return_equally(discount: float) -> None:
     def centre(observation: Any, info: dict[str, Any]) -> float:
         return 3.0 + len(info["legal_moves"])
 
@@ -82,7 +82,7 @@ def test_shaping_telescopes_so_that_every_play_is_shifted_alike(discount: float)
 
 
 @pytest.mark.parametrize("env_id", ["TextTicTacToe-v0", "TextLeducPoker-v0", "TextGoofspiel-v0"])
-def test_every_match_that_ends_has_a_record_that_verifies(env_id: str, tmp_path: Path) -> None:
+def test_every_finished_match_has_a_valid_record(env_id: str, tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
     env = RecordMatches(gymnasium.make(env_id, seat="random", opponent="mcts-5"), path)
     returns = [sum(play(env, seed)) for seed in range(5)]
@@ -95,7 +95,7 @@ def test_every_match_that_ends_has_a_record_that_verifies(env_id: str, tmp_path:
     assert (verified.matches, verified.problems) == (5, [])
 
 
-def test_environments_in_threads_share_the_file_of_records(tmp_path: Path) -> None:
+def test_threads_share_the_record_file(tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
 
     def played(first: int) -> None:
@@ -108,7 +108,7 @@ def test_environments_in_threads_share_the_file_of_records(tmp_path: Path) -> No
     assert sorted(record.seed for _, record in read_records(path) if isinstance(record, Record)) == [*range(20)]
 
 
-def test_what_cannot_be_wrapped_is_refused(tmp_path: Path) -> None:
+def test_unsupported_environments_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="RecordMatches needs a gymposium text game"):
         RecordMatches(gymnasium.make("CartPole-v1"), tmp_path / "matches.jsonl")
     (tmp_path / "file").touch()
@@ -124,7 +124,7 @@ def test_what_cannot_be_wrapped_is_refused(tmp_path: Path) -> None:
         PotentialShaping(gymnasium.make("TextTicTacToe-v0"), lambda *_: float("nan")).reset(seed=1)
 
 
-def test_a_wrapped_environment_is_made_again_from_its_spec() -> None:
+def test_wrapped_environment_is_remade_from_its_spec() -> None:
     env = StepPenalty(gymnasium.make("TextTicTacToe-v0"), 0.5)
     assert env.spec is not None
     assert play(gymnasium.make(env.spec), 1) == play(env, 1)

@@ -23,7 +23,7 @@ OddOne = Callable[..., Any]
 TARGET = Target.from_identity("odd-1", {"file": "odd.py"}, Identity({"odd.bin": "sha256:00"}))
 
 
-def written(path: Path, game: str, player: Any) -> float:
+def write_adversary(path: Path, game: str, player: Any) -> float:
     """Write the adversary of a player, and return the player's exploitability."""
     response = best_response(complete_policy(tabulate(load_game(game), player), player))
     Adversary.from_response(response, TARGET, "traversal").write(path)
@@ -33,7 +33,7 @@ def written(path: Path, game: str, player: Any) -> float:
 @pytest.mark.parametrize("name", ["kuhn_poker", "goofspiel(num_cards=3)", "tic_tac_toe"])
 def test_adversary_gains_its_computed_exploitability(odd: OddOne, tmp_path: Path, name: str) -> None:
     game, target = load_game(name), odd(1, 0.9)
-    taken = written(tmp_path / "a.json", name, target)
+    taken = write_adversary(tmp_path / "a.json", name, target)
     player = make_player(f"exploit:{tmp_path}/a.json")
     found = value(tabulate(game, player), tabulate(game, target))
     assert found.mean.mean_return == pytest.approx(taken)
@@ -43,7 +43,7 @@ def test_adversary_gains_its_computed_exploitability(odd: OddOne, tmp_path: Path
 
 
 def test_adversary_plays_other_opponents(tmp_path: Path) -> None:
-    written(tmp_path / "a.json", "kuhn_poker", RandomPlayer())
+    write_adversary(tmp_path / "a.json", "kuhn_poker", RandomPlayer())
     players = [make_player(f"exploit:{tmp_path}/a.json"), make_player("cfr-10")]
     jobs = [MatchJob(f"m{i}", load_game("kuhn_poker"), players, seed=stream(0, i).getrandbits(48)) for i in range(50)]
     assert all(match.ending.seat is None for match in play(jobs))
@@ -51,11 +51,11 @@ def test_adversary_plays_other_opponents(tmp_path: Path) -> None:
 
 def test_records_hold_the_digest_and_reject_another_file(odd: OddOne, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    written(path, "kuhn_poker", RandomPlayer())
+    write_adversary(path, "kuhn_poker", RandomPlayer())
     name = open_adversary(str(path)).name
     assert name == f"exploit:{path}#{Adversary.read(path).digest[7:19]}"
     assert make_player(name).name == name
-    written(path, "kuhn_poker", odd(7))
+    write_adversary(path, "kuhn_poker", odd(7))
     with pytest.raises(BadOption, match="another adversary"):
         make_player(name)
     with pytest.raises(PermissionRequired):
@@ -64,7 +64,7 @@ def test_records_hold_the_digest_and_reject_another_file(odd: OddOne, tmp_path: 
 
 def test_rejects_a_changed_file_and_another_game(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    written(path, "kuhn_poker", RandomPlayer())
+    write_adversary(path, "kuhn_poker", RandomPlayer())
     with pytest.raises(GymposiumError, match=r"does not play leduc_poker; it was fitted for kuhn_poker"):
         open_adversary(str(path)).check_game(load_game("leduc_poker"))
     content = json.loads(path.read_text())
