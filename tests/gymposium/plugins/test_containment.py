@@ -223,3 +223,25 @@ def test_isolated_tries_each_plugin_apart(install: Install, site: Path, command:
     assert "(exit code 7)" in listed["ends"]["error"]
     assert listed["segfault"]["status"] == "broken"
     assert "(signal SIGSEGV)" in listed["segfault"]["error"]
+
+
+def test_isolated_tries_the_files_of_the_user_apart(tmp_path: Path, command: Command) -> None:
+    sources = {"ends_all": "import os; os._exit(7)", "sad_file": "raise RuntimeError('no')", "fine_file": good("filed")}
+    for name, source in {**sources, "given_file": good("given")}.items():
+        (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
+    settings = tmp_path / "user.toml"
+    settings.write_text(f"plugins = {[f'{name}.py' for name in sources]}", encoding="utf-8")
+    switches = {"only": ",".join(sources), "GYMPOSIUM_CONFIG": str(settings)}
+    arguments = ("plugins", "list", "--isolated", "--json")
+    done = command(*arguments, **switches)
+    assert done.returncode == 0, done.stderr
+    listed = {plugin["name"]: plugin for plugin in json.loads(done.stdout)["plugins"]}
+    assert listed["ends_all"]["source"] == str(tmp_path / "ends_all.py")
+    assert "(exit code 7)" in listed["ends_all"]["error"]
+    assert (listed["sad_file"]["status"], listed["sad_file"]["error"]) == ("broken", "RuntimeError: no")
+    assert (listed["fine_file"]["status"], listed["fine_file"]["adds"]["games"]) == ("active", ["filed"])
+    done = command("--plugin", "given_file.py", *arguments, **switches, GYMPOSIUM_DISABLE_PLUGINS="ends_all")
+    assert done.returncode == 0, done.stderr
+    listed = {plugin["name"]: plugin for plugin in json.loads(done.stdout)["plugins"]}
+    assert listed["ends_all"]["status"] == "disabled"
+    assert (listed["given_file"]["status"], listed["given_file"]["adds"]["games"]) == ("active", ["given"])

@@ -138,6 +138,12 @@ class Host:
         self._add(plugin, partial(_import_offer, offer))
         return plugin
 
+    def load_chosen_file(self, path: Path) -> Plugin:
+        """Load a one-file plugin of the user's file, even if the switches exclude it."""
+        plugin = Plugin(path.stem, str(path))
+        self._add(plugin, partial(_import_file, path))
+        return plugin
+
     def game(self, name: str) -> GameSpec:
         """Return a game's spec.
 

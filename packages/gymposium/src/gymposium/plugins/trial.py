@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gymposium.plugins.offers import Offer
+from gymposium.plugins.plugin import Plugin
 from gymposium.util.child_process import python_command, python_environment
 from gymposium.util.plain_file import read_plain_text
 
@@ -35,12 +35,14 @@ class Trial:
     """Names that the plugin adds, as in `gymposium.plugins.plugin.Plugin.adds`."""
 
 
-def run_trial(offer: Offer) -> Trial:
-    """Load the plugin in a child process, even if the environment switches it off."""
+def run_trial(plugin: Plugin, place: str) -> Trial:
+    """Load the plugin in a child process, even if the environment switches it off.
+
+    `place` is the directory of its distribution's metadata, or "" for a one-file plugin."""
     with tempfile.TemporaryDirectory(prefix="gymposium-") as folder:
         report = Path(folder) / "report.json"
         code = f"import sys; sys.path[:] = {sys.path!r}; from {CHILD} import main; main()"
-        command = python_command("-c", code, CHILD, str(report), offer.name, offer.source, offer.place)
+        command = python_command("-c", code, CHILD, str(report), plugin.name, plugin.source, place)
         none = subprocess.DEVNULL
         try:
             done = subprocess.run(

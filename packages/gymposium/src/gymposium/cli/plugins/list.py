@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from os.path import realpath
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,9 +13,11 @@ from rich.table import Column, Table
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import print_note, stdout_console
 from gymposium.plugins.host import Host, host, is_switched_off
-from gymposium.plugins.offers import list_offers
+from gymposium.plugins.offers import list_offers, normalize_name
 from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.trial import Trial, run_trial
+from gymposium.util.child_process import plugin_files
+from gymposium.util.user_file import load_user_file
 from gymposium.util.visible import visible
 
 
@@ -80,20 +84,31 @@ def note_complaints() -> None:
 
 
 def _try_separately() -> list[tuple[Plugin, dict[str, list[str]]]]:
-    """Load the built-in and installed plugins in separate processes, and return each with what it adds."""
+    """Load all plugins but the built-in one in separate processes, and return each with what it adds."""
     listed = [(plugin, plugin.adds()) for plugin in Host(autoload=False).plugins]
     for offer in list_offers():
-        trial = Trial()
         plugin = Plugin(offer.name, offer.source, offer.distribution, offer.version, error=offer.error)
-        if is_switched_off(offer.names):
-            plugin.status = "disabled"
-        elif not offer.error:
-            trial = run_trial(offer)
-            plugin.error = f"it ended the process that loaded it ({trial.ending})" if trial.ending else trial.error
-        if plugin.error and plugin.status != "disabled":
-            plugin.status = "broken"
-        listed.append((plugin, trial.adds))
+        listed.append((plugin, _try_plugin(plugin, offer.place, is_enabled=not is_switched_off(offer.names))))
+    named = [Path(realpath(path)) for path in load_user_file().plugins]
+    enabled = {path: not is_switched_off({normalize_name(path.stem)}) for path in named}
+    for path, is_enabled in (enabled | dict.fromkeys(plugin_files(), True)).items():
+        plugin = Plugin(path.stem, str(path))
+        listed.append((plugin, _try_plugin(plugin, is_enabled=is_enabled)))
     return listed
+
+
+def _try_plugin(plugin: Plugin, place: str = "", *, is_enabled: bool) -> dict[str, list[str]]:
+    """Set the plugin's status and error, and return what it adds. `place` is as in `run_trial`."""
+    trial = Trial()
+    if not is_enabled:
+        plugin.status = "disabled"
+        return trial.adds
+    if not plugin.error:
+        trial = run_trial(plugin, place)
+        plugin.error = f"it ended the process that loaded it ({trial.ending})" if trial.ending else trial.error
+    if plugin.error:
+        plugin.status = "broken"
+    return trial.adds
 
 
 def _get_version(plugin: Plugin) -> str:
