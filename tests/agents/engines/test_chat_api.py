@@ -975,6 +975,7 @@ def test_errors_report_the_number_of_attempts(status: int, headers: dict[str, st
     ("words", "attempt", "seconds"),
     [
         ("You exceeded your current quota. Please retry in 34.074824224s.", 0, 34.074824224),
+        ("You exceeded your current quota. For details, see: https://help.aliyun.com/error-code#token-limit", 0, 1),
         ("Rate limit reached. Please try again in 7m12.5s. Need more tokens?", 5, 432.5),
         ("Please try again in 350ms.", 1, 0.35),
         ("Please try again in 1h2m3s", 1, 3723),
@@ -989,6 +990,14 @@ def test_errors_report_the_number_of_attempts(status: int, headers: dict[str, st
 def test_rate_limit_waits_come_from_text_or_a_default(words: str, attempt: int, seconds: float) -> None:
     headers = make_rate_limit_headers(json.dumps(error(words, code=429)).encode(), attempt)
     assert float(headers["retry-after"]) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("status", [429, 200])
+def test_rate_limits_without_credit_are_not_retried_despite_retry_after(status: int) -> None:
+    limited = Answer(status, error("no", code="credit_balance_exhausted", status=429), {"Retry-After": "0.01"})
+    with chat_server(lambda asked, number: limited) as server, pytest.raises(GymposiumError, match="requires payment"):
+        ask(local(server))
+    assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize("status", [429, 200])
@@ -1036,6 +1045,28 @@ def test_waits_stated_in_rate_limit_text_are_honored(status: int) -> None:
             r"requires payment \(429\): add credit",
         ),
         (429, error("余额不足或无可用资源包,请充值。", code="1113"), r"requires payment \(429\): add credit"),
+        (
+            429,
+            error(
+                "You exceeded your current quota, please check your plan and billing details. For more information on "
+                "this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
+                code="insufficient_quota",
+            ),
+            r"requires payment \(429\): add credit",
+        ),
+        *(
+            (429, error("no", type="insufficient_quota", code=code), r"requires payment \(429\): add credit")
+            for code in ("credit_balance_exhausted", "billing_hard_limit_reached", "billing_not_active")
+        ),
+        (429, error("no", type="exceeded_current_quota_error"), r"requires payment \(429\): add credit"),
+        (400, error("make sure your account is in good standing.", code="Arrearage"), r"requires payment \(400\)"),
+        (
+            429,
+            error("Request too large for gpt-4 on tokens per min (TPM): Limit 10000, Requested 13391."),
+            r"too large \(429\): lower max_tokens=.*Requested 13391",
+        ),
+        (400, error("Temperature should be in [0.0, 2.0)"), "set temperature= to a value that it accepts"),
+        (400, error("invalid params, param 'temperature' should be in (0, 1]"), "set temperature= to a value"),
         (
             403,
             {"code": 30001, "message": "Sorry, your account balance is insufficient"},

@@ -82,9 +82,14 @@ _TRANSIENT = re.compile(
 _NO_CREDIT = re.compile(
     r"credit balance is too low|doesn't have any credits|used all available credits|balance is insufficient|"
     r"(insufficient|not enough|out of|overdue) (balance|credits?|funds)|"
-    r"insufficient_(balance|credits?|funds|user_quota)|余额不足",
+    r"insufficient_(balance|credits?|funds|user_quota)|余额不足|"
+    r"exceeded your current quota.{0,150}platform\.openai\.com|exceeded_current_quota_error|no credits remaining|"
+    r"credit_balance_exhausted|billing_(hard_limit_reached|not_active)|arrearage",
     re.IGNORECASE,
 )
+"""The pattern of errors about an empty account. For OpenAI, `insufficient_quota` is one, but not for DashScope."""
+_TOO_LARGE = re.compile(r"request too large", re.IGNORECASE)
+"""The pattern of errors about a request that exceeds the tokens per minute on its own."""
 _WRONG_KEY = re.compile(
     r"api[_ ]key (is )?(not valid|invalid|expired)|(incorrect|invalid)[_ ](x-)?api[_ -]key|authentication_error",
     re.IGNORECASE,
@@ -105,7 +110,7 @@ _SIZED = re.compile(r"temperature|max_?\w*tokens", re.IGNORECASE)
 OUT_OF_RANGE = re.compile(
     r"\bbetween\b|\brange\b|\b(less|greater|more|lower|higher|smaller|larger) than|\bat (most|least)\b|\bup to\b|"
     r"\btoo (large|small|high|low|big|long)\b|\bor (less|more|greater|fewer|lower|higher)\b|\bexceed|[<>]=|[≤≥]|"
-    r"\b(min|max)(imum)?\b|\bnon-?negative\b|\bpositive\b",
+    r"\b(min|max)(imum)?\b|\bnon-?negative\b|\bpositive\b|\bin [\[(]\s*\d",
     re.IGNORECASE,
 )
 """The pattern of errors for a value out of range, which the user must change."""
@@ -169,6 +174,11 @@ def _explain_status(error: APIStatusError, settings: ApiSettings) -> ApiError:
         return ApiError(f"{where} failed ({status}; {attempts}): try later, or see its log. It says: {said}")
     if status == 402 or _NO_CREDIT.search(text):
         return ApiError(f"{where} requires payment ({status}): add credit to the key's account. It says: {said}")
+    if status == 413 or (status == 429 and _TOO_LARGE.search(text)):
+        return ApiError(
+            f"{where} refuses the request as too large ({status}): lower max_tokens=, which counts as well, or send "
+            f"less with context=state. It says: {said}"
+        )
     if status == 429:
         return ApiError(
             f"{where} refuses the request for rate limits or quota (429; {attempts}): lower rpm= or at_once=, or raise "
@@ -191,11 +201,6 @@ def _explain_status(error: APIStatusError, settings: ApiSettings) -> ApiError:
         return ApiError(
             f"{where} has no model called {settings.model!r}, or no chat at that address ({status}): check the model's "
             f"name and base_url=. It says: {said}"
-        )
-    if status == 413:
-        return ApiError(
-            f"{where} refuses the request as too large (413): lower max_tokens=, which counts as well, or send less "
-            f"with context=state. It says: {said}"
         )
     if (field := _SIZED.search(text)) and OUT_OF_RANGE.search(text):
         option = "temperature=" if field[0].lower() == "temperature" else "max_tokens="
@@ -230,12 +235,13 @@ def find_kind(status: int, content: bytes) -> Kind | None:
 
 
 def make_rate_limit_headers(content: bytes, attempt: int) -> dict[str, str]:
-    """Make the retry headers for a 429 without `Retry-After`. `attempt` counts from 0.
+    """Make the retry headers for a 429 that has none. `attempt` counts from 0.
 
-    Without credit, there is no retry. Otherwise the delay is taken from the service's message. By default, six retries
-    take a minute in total, because most services limit requests per minute."""
+    Without credit, or if the request alone exceeds the limit, there is no retry. Otherwise the delay is taken from the
+    service's message. By default, six retries take a minute in total, because most services limit requests per
+    minute."""
     text = _extract_searchable_text(content)
-    if _NO_CREDIT.search(text):
+    if _NO_CREDIT.search(text) or _TOO_LARGE.search(text):
         return {"x-should-retry": "false"}
     if (named := _WAIT.search(text)) is None:
         return {"retry-after": str(min(2**attempt, _LONGEST_PAUSE))}

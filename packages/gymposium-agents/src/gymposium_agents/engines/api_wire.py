@@ -84,8 +84,8 @@ class Wire(httpx.AsyncBaseTransport):
             status, content = failure  # the library retries it like any failure with this status
         if _SHOULD_RETRY not in headers and (kind := find_kind(status, content)) is not None:
             headers[_SHOULD_RETRY] = "true" if kind == "transient" else "false"
-        if status == 429 and not headers.keys() & {*_NEEDED}:
-            headers |= make_rate_limit_headers(content, attempt)
+        if status == 429 and _SHOULD_RETRY not in headers:
+            headers = make_rate_limit_headers(content, attempt) | headers
         return httpx.Response(status, headers=headers, content=content, request=request)
 
     async def aclose(self) -> None:
