@@ -51,6 +51,12 @@ FAULTS: dict[str, tuple[Answer, str]] = {
     "content is an object": (completion({"text": "b2"}), "content is not text"),
     "content is a list of text": (completion(["b2"]), "content is not text"),
     "part without text": (completion([{"type": "text"}]), "content is not text"),
+    "part with a list for its type": (completion([{"type": ["text"], "text": "b2"}]), "content is not text"),
+    "text without chat": (Answer(body={"choices": [{"text": "b2", "finish_reason": "stop"}]}), "no first choice with"),
+    "part of a stream": (
+        Answer(body={"choices": [{"delta": {"content": "b2"}, "finish_reason": "stop"}]}),
+        "no first choice with a message",
+    ),
     "part of an unknown type": (completion([{"type": "image_url"}]), "of unknown types: ['image_url']"),
     "two choices and none is the first": (Answer(body={"choices": [{"index": 1}, {"index": 2}]}), "no first choice"),
     "too many characters": (completion("x" * 1_000_001), "1,000,000 are read"),

@@ -53,6 +53,8 @@ _ENDED = {
 }
 """Finish reasons of a reply ended by the model, including with a tool call or without a reason."""
 _KNOWN = _CUT_OFF | _WITHHELD | _ENDED
+_OTHER_TEXTS = ("text", "delta")
+"""Fields of a choice with the reply in answers of another form: a completion without chat, or a part of a stream."""
 _TEXTS = {"text", "output_text"}
 """Types of message parts that contain a reply's text."""
 _THOUGHTS = {"thinking", "redacted_thinking", "reasoning", "reasoning_text"}
@@ -186,7 +188,8 @@ class OpenAIChatEngine:
             choice = find_first_choice(answer)
             message = choice.get("message") if isinstance(choice, dict) else None
             reasons = list_finish_words(choice)
-            if message is None and reasons & _KNOWN and not reasons & UNFINISHED:
+            is_other_form = isinstance(choice, dict) and not choice.keys().isdisjoint(_OTHER_TEXTS)
+            if message is None and reasons & _KNOWN and not reasons & UNFINISHED and not is_other_form:
                 message = {}  # Gemini omits it if there is no text
             if not isinstance(choice, dict) or not isinstance(message, dict):
                 raise _NoReply("it has no first choice with a message")
@@ -233,9 +236,11 @@ def _read_content(content: Any) -> str:
     if not isinstance(content, list):
         content = [] if content is None else [{"type": "text", "text": content}]
     types: list[Any] = [part.get("type") if isinstance(part, dict) else None for part in content]
+    if not all(isinstance(kind, str) for kind in types):
+        raise _NoReply("its content is not text")
     told = [part for part, kind in zip(content, types) if kind in _TEXTS]
     texts: list[Any] = ["" if "text" in part and part["text"] is None else part.get("text") for part in told]
-    if not all(isinstance(kind, str) for kind in types) or not all(isinstance(text, str) for text in texts):
+    if not all(isinstance(text, str) for text in texts):
         raise _NoReply("its content is not text")
     if unknown := {*types} - _TEXTS - _NO_TEXTS:
         raise _NoReply(f"its content has parts of unknown types: {visible(str(sorted(unknown)))}")
