@@ -29,7 +29,9 @@ def plain(value: Any) -> Any:
 @pytest.mark.parametrize("observation", ["text", "dict", "tensor"])
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize(("env_id", "params"), GAMES)
-def test_gymnasium(env_id: str, params: dict[str, Any], seat: int, observation: str) -> None:
+def test_gymnasium_observations_depend_only_on_the_view(
+    env_id: str, params: dict[str, Any], seat: int, observation: str
+) -> None:
     env: Any = gymnasium.make(env_id, seat=seat, observation=observation, render_mode="ansi", **params).unwrapped
     rng, seen, worlds = random.Random(0), {}, 0
     for seed in range(150):
@@ -46,7 +48,7 @@ def test_gymnasium(env_id: str, params: dict[str, Any], seat: int, observation: 
 
 
 @pytest.mark.parametrize(("env_id", "params"), GAMES[:2])
-def test_pettingzoo(env_id: str, params: dict[str, Any]) -> None:
+def test_pettingzoo_observations_depend_only_on_the_view(env_id: str, params: dict[str, Any]) -> None:
     env: Any = pettingzoo.make("aec", env_id, **params).unwrapped
     rng, seen, worlds = random.Random(0), {}, 0
     for seed in range(150):

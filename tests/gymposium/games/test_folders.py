@@ -18,7 +18,7 @@ print(json.dumps([name for name in ("pyspiel", "open_spiel", *modules) if name i
 """
 
 
-def test_a_game_is_a_module_of_its_folder_by_its_own_name() -> None:
+def test_each_game_is_a_module_named_after_it() -> None:
     for name, spec in Host(autoload=False).games.items():
         package, _, attribute = spec.entry_point.rpartition(".")
         assert attribute == f"{name}:game"
@@ -29,6 +29,6 @@ def test_a_game_is_a_module_of_its_folder_by_its_own_name() -> None:
         assert tests.is_file(), f"{name} has no tests: write {tests}"
 
 
-def test_reading_the_specs_imports_no_engine_and_no_game() -> None:
+def test_reading_specs_imports_no_engine_and_no_game() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []

@@ -34,18 +34,18 @@ KEPT = [(OURS, game) for game in list_golden_games()] + [
 
 
 @pytest.mark.parametrize(("folder", "game"), KEPT, ids=lambda part: part.name)
-def test_the_transcript_is_as_it_was(folder: Path, game: Game) -> None:
+def test_transcript_is_unchanged(folder: Path, game: Game) -> None:
     path = folder / make_file_name(game)
     assert path.is_file(), f"{path.name} is missing. {HOW}"
     assert make_transcript(game) == path.read_text(encoding="utf-8"), HOW
 
 
 @pytest.mark.parametrize("folder", [OURS, PLUGINS], ids=["ours", "plugins"])
-def test_there_is_a_transcript_for_every_game_and_none_besides(folder: Path) -> None:
+def test_transcripts_match_the_games(folder: Path) -> None:
     assert {make_file_name(game) for where, game in KEPT if where == folder} == {path.name for path in folder.iterdir()}
 
 
-def test_they_are_written_for_whatever_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_writes_transcripts_of_the_named_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main([str(tmp_path), "goofspiel", "2048(max_tile=16)"])
     written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     ours = {path.name: path.read_bytes() for path in OURS.glob("goofspiel*")}
@@ -55,7 +55,7 @@ def test_they_are_written_for_whatever_is_named(tmp_path: Path, capsys: pytest.C
         main([])
 
 
-def test_a_long_match_is_shown_at_its_beginning_and_its_end() -> None:
+def test_long_match_shows_its_beginning_and_end() -> None:
     text = (PLUGINS / "2048.txt").read_text(encoding="utf-8")
     assert text.count("-- seat 0, full\n") == 15
     assert text.count(">> seat 0: ") > 50
@@ -66,7 +66,7 @@ def full(match: Match, seat: int) -> str:
 
 
 @pytest.mark.parametrize("game", list_golden_games(), ids=lambda game: game.name)
-def test_every_prompt_lists_the_legal_moves_and_says_who_one_is(game: OpenSpielGame) -> None:
+def test_every_prompt_lists_the_legal_moves_and_the_side(game: OpenSpielGame) -> None:
     match = game.new(3)
     while seats := match.to_move():
         for seat in seats:

@@ -104,7 +104,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_matches_end_are_recorded_and_play_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matches_are_recorded_and_replay(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     game = load_game(name)
     monkeypatch.setenv("GYMPOSIUM_ALLOW", game.name)  # a record may not pass keywords to an environment by itself
     with RecordWriter(tmp_path / "m.jsonl") as writer:
@@ -121,7 +121,7 @@ def test_matches_end_are_recorded_and_play_again(name: str, tmp_path: Path, monk
     assert (found.matches, found.problems) == (12, [])
 
 
-def test_what_is_shown_and_paid_is_the_environments_own() -> None:
+def test_observations_and_rewards_come_from_the_environment() -> None:
     match = load_game("gym:somebody/Corridor-v0").new(5)
     env = gymnasium.make("somebody/Corridor-v0", disable_env_checker=True)
     shown, _ = env.reset(seed=int(match.events[0].move.removeprefix("seed ")))
@@ -138,7 +138,7 @@ def test_what_is_shown_and_paid_is_the_environments_own() -> None:
         match.apply({0: "forth"})
 
 
-def test_only_what_the_mask_allows_is_legal() -> None:
+def test_only_unmasked_actions_are_legal() -> None:
     game = load_game("gym:somebody/Corridor-v0")
     starts = [game.new(seed) for seed in range(20)]
     for match in starts:
@@ -153,14 +153,14 @@ def test_only_what_the_mask_allows_is_legal() -> None:
     assert "legal forth\n" in wall.observe(0, "compact").text
 
 
-def test_actions_without_names_are_called_by_number() -> None:
+def test_unnamed_actions_are_numbers() -> None:
     game = load_game("gym:somebody/Corridor-v0", names=False)
     assert game.name == "gym:somebody/Corridor-v0(names=False)"
     assert load_game(game.name) is game
     assert set(game.new(0).legal_moves(0) or ()) <= {"3", "4"}
 
 
-def test_our_own_environment_through_its_id_is_the_same_game() -> None:
+def test_wrapped_text_game_is_the_same_game() -> None:
     """Names, masks and rewards of a wrapped text game are those of the game itself."""
     game = load_game("gym:TextTicTacToe-v0(max_decisions=9,min_return=-1)")
     match, env = game.new(3), TextGameEnv("tic_tac_toe")
@@ -177,7 +177,7 @@ def test_our_own_environment_through_its_id_is_the_same_game() -> None:
     assert match.returns() == (total,)
 
 
-def test_free_text_goes_through_as_it_was_written() -> None:
+def test_free_text_is_passed_on_unchanged() -> None:
     class Says:
         name, reader, style = "says", READERS["move"], "full"
 
@@ -192,7 +192,7 @@ def test_free_text_goes_through_as_it_was_written() -> None:
     assert game.load(match.events).events == match.events
 
 
-def test_it_is_an_environment_like_any_game() -> None:
+def test_gym_game_works_as_an_environment() -> None:
     env = TextGameEnv("gym:somebody/Corridor-v0", size=2)
     text, info = env.reset(seed=0)
     assert "You are at 0 of 2.\nLegal moves: forth\n" in text
@@ -201,7 +201,7 @@ def test_it_is_an_environment_like_any_game() -> None:
     assert not is_registered(env.game.name)
 
 
-def test_an_environment_that_does_not_follow_from_its_seed_is_found_out() -> None:
+def test_unseeded_environment_is_detected() -> None:
     game = load_game("gym:Restless-v0")
     events = list(game.new(0).events)
     with pytest.raises(BadRecord, match="does not depend only on its seed and the moves"):
@@ -216,12 +216,12 @@ def test_an_environment_that_does_not_follow_from_its_seed_is_found_out() -> Non
         ([Event(CHANCE, "seed 1"), Event(CHANCE, "shown 000000000000")], "Event 1 is 'shown 000000000000'"),
     ],
 )
-def test_records_of_something_else_are_refused(events: list[Event], told: str) -> None:
+def test_foreign_records_are_refused(events: list[Event], told: str) -> None:
     with pytest.raises(BadRecord, match=told):
         load_game("gym:somebody/Corridor-v0").load(events)
 
 
-def test_moves_that_do_not_fit_the_record_are_refused() -> None:
+def test_illegal_recorded_moves_are_refused() -> None:
     game = load_game("gym:somebody/Corridor-v0(size=2)")
     events = list(game.new(0).events)
     with pytest.raises(BadRecord, match=r"Event 2: 'back' is not legal"):
@@ -230,7 +230,7 @@ def test_moves_that_do_not_fit_the_record_are_refused() -> None:
         game.load([*events, Event(1, "forth")])
 
 
-def test_search_gets_no_world_unless_nothing_is_hidden() -> None:
+def test_sampling_worlds_needs_a_deterministic_environment() -> None:
     match = load_game("gym:somebody/Corridor-v0").new(0)
     for ask in (lambda: match.fork(random.Random(0)), lambda: match.resample(0, random.Random(0))):
         with pytest.raises(NoSampler, match="deterministic=True"):
@@ -242,14 +242,14 @@ def test_search_gets_no_world_unless_nothing_is_hidden() -> None:
     assert fork.observe(0).text != open_match.observe(0).text
 
 
-def test_a_return_outside_of_what_was_said_is_an_error() -> None:
+def test_return_outside_the_declared_range_is_an_error() -> None:
     with pytest.raises(BadParameter, match=r"ended with a return of 5, .* 0 to 1\. Set its parameters min_return"):
         played(load_game("gym:somebody/Corridor-v0(prize=5.0)"), range(3))
     game = load_game("gym:somebody/Corridor-v0(prize=5.0,max_return=5)")
     assert {match.returns for match in played(game, range(3))} <= {(5.0,), (0.0,)}
 
 
-def test_an_environment_that_fails_surfaces_with_the_match_so_far() -> None:
+def test_environment_failure_carries_the_partial_match() -> None:
     game = load_game("gym:somebody/Corridor-v0(size=1)")
     with pytest.raises(EngineError, match="high <= 0") as caught:
         played(game, range(1))
@@ -276,11 +276,11 @@ def test_an_environment_that_fails_surfaces_with_the_match_so_far() -> None:
         ("gym:TextGoofspiel-v0(num_cards=99,max_decisions=9)", BadParameter, "num_cards=99: must be from 2 to 16"),
     ],
 )
-def test_what_cannot_be_played_is_refused_with_the_reason(name: str, error: type[Exception], told: str) -> None:
+def test_unplayable_environments_are_refused_with_the_reason(name: str, error: type[Exception], told: str) -> None:
     with pytest.raises(error, match=told):
         load_game(name)
 
 
-def test_parameters_are_plain_values() -> None:
+def test_parameters_must_be_plain_values() -> None:
     with pytest.raises(BadParameter, match=r"size=\[3\]: a parameter of gym:somebody/Corridor-v0 must be a number"):
         load_game("gym:somebody/Corridor-v0", size=[3])

@@ -30,19 +30,19 @@ OPEN = ["tic_tac_toe", "connect_four", "connect_four(rows=5,columns=4,x_in_row=3
 
 
 @pytest.mark.parametrize("name", HIDING)
-def test_games_that_hide_something_leak_nothing(name: str) -> None:
+def test_games_with_hidden_information_leak_nothing(name: str) -> None:
     report = assert_no_leaks(load_game(name))
     assert report.found["altered"] >= 20, report
     assert report.found["from scratch"] >= 5, report
 
 
 @pytest.mark.parametrize("name", OPEN)
-def test_open_games_tell_everything(name: str) -> None:
+def test_open_games_show_everything(name: str) -> None:
     report = assert_no_leaks(load_game(name), matches=8)
     assert report.positions > 100
 
 
-def test_equal_arguments_give_equal_reports() -> None:
+def test_leak_reports_are_deterministic() -> None:
     assert str(check_leaks(load_game("leduc_poker"), 5)) == str(check_leaks(load_game("leduc_poker"), 5))
 
 
@@ -97,7 +97,7 @@ def things(report: LeakReport) -> set[str]:
 
 @pytest.mark.parametrize("spy", [everything, one_card, one_bit])
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_telling_text_is_caught_for_both_seats(name: str, spy: Spy) -> None:
+def test_leaking_text_is_detected_for_both_seats(name: str, spy: Spy) -> None:
     report = check_leaks(telling(name, spy))
     assert things(report) == {"full prompt", "compact prompt"}
     assert {leak.seat for leak in report.leaks} == {0, 1}
@@ -106,7 +106,7 @@ def test_a_telling_text_is_caught_for_both_seats(name: str, spy: Spy) -> None:
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_leak_in_one_style_alone_is_caught(name: str) -> None:
+def test_leak_in_one_style_is_detected(name: str) -> None:
     assert things(check_leaks(telling(name, one_bit, styles=("compact",)))) == {"compact prompt"}
 
 
@@ -167,7 +167,7 @@ class LeakyGame(OpenSpielGame):
     ],
 )
 @pytest.mark.parametrize("name", PLANTED)
-def test_leaks_outside_the_text_are_caught(name: str, where: str, caught: str) -> None:
+def test_leaks_outside_the_text_are_detected(name: str, where: str, caught: str) -> None:
     game = load_game(name)
     assert isinstance(game, OpenSpielGame)
     leaky = LeakyGame(game.spec, game.params, game.engine, game.wording)
@@ -175,7 +175,7 @@ def test_leaks_outside_the_text_are_caught(name: str, where: str, caught: str) -
     assert caught in things(check_leaks(leaky))
 
 
-def test_the_number_of_hidden_moves_is_caught_by_worlds_from_scratch() -> None:
+def test_worlds_from_scratch_reveal_the_hidden_move_count() -> None:
     """Resampling events keeps their number. In phantom tic-tac-toe a failed try is a hidden event."""
     game = load_game("openspiel:phantom_ttt")
     assert isinstance(game, OpenSpielGame)
@@ -200,7 +200,7 @@ def test_the_number_of_hidden_moves_is_caught_by_worlds_from_scratch() -> None:
         ("connect_four", r"(?m)^.*[xo.].*\n"),
     ],
 )
-def test_a_text_that_leaves_something_out_is_caught(name: str, forgotten: str) -> None:
+def test_incomplete_text_is_detected(name: str, forgotten: str) -> None:
     game = load_game(name)
     assert isinstance(game, OpenSpielGame)
     wording = copy(game.wording)
@@ -223,7 +223,7 @@ class Keyhole(OpenSpielGame):
         return str(super().render_view(state, seat).count("x"))
 
 
-def test_a_view_that_holds_less_than_the_text_is_named_as_such() -> None:
+def test_view_coarser_than_the_text_is_reported() -> None:
     game = load_game("tic_tac_toe")
     assert isinstance(game, OpenSpielGame)
     report = check_leaks(Keyhole(game.spec, game.params, game.engine, game.wording))
@@ -237,7 +237,7 @@ class Glass(OpenSpielGame):
         return f"{state}"
 
 
-def test_a_check_that_compared_nothing_does_not_pass() -> None:
+def test_check_without_comparisons_does_not_pass() -> None:
     game = load_game("kuhn_poker")
     assert isinstance(game, OpenSpielGame)
     glass = Glass(game.spec, game.params, game.engine, game.wording)

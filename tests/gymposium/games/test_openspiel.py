@@ -68,7 +68,7 @@ def play_out(match: Match, rng: random.Random, decisions: int = 10**6) -> Match:
 
 
 @pytest.mark.parametrize("spec", host().games.values(), ids=lambda spec: spec.name)
-def test_nothing_is_printed_where_a_game_is_loaded(spec: GameSpec, capfd: pytest.CaptureFixture[str]) -> None:
+def test_loading_a_game_prints_nothing(spec: GameSpec, capfd: pytest.CaptureFixture[str]) -> None:
     for example in spec.examples:
         load_game(spec.name, **example).new(0)
     assert capfd.readouterr() == ("", "")
@@ -80,7 +80,7 @@ def lowest_free_descriptor() -> int:
     return found
 
 
-def test_only_the_warning_of_known_issues_is_dropped(capfd: pytest.CaptureFixture[str]) -> None:
+def test_only_the_known_issues_warning_is_suppressed(capfd: pytest.CaptureFixture[str]) -> None:
     free = lowest_free_descriptor()
     with suppress_warning():
         os.write(2, b"before\n")
@@ -106,7 +106,7 @@ def looks(match: Match) -> list[object]:
 
 @given(games, seeds)
 @settings(max_examples=80)
-def test_side_by_side_with_the_engine(name: str, seed: int) -> None:
+def test_matches_run_in_step_with_the_engine(name: str, seed: int) -> None:
     game = load_game(name)
     rng, match, state = random.Random(seed), game.new(seed), find_engine(game).new_initial_state()
     done, decisions = 0, 0
@@ -155,7 +155,7 @@ def test_side_by_side_with_the_engine(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_spec_and_engine_agree(name: str) -> None:
+def test_spec_agrees_with_the_engine(name: str) -> None:
     game, kind = load_game(name), find_engine(load_game(name)).get_type()
     assert game.params.get("players", game.spec.seats) == game.seats == find_engine(game).num_players()
     open_to_all = kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
@@ -178,7 +178,7 @@ THEIR_TENSORS = [
 
 
 @pytest.mark.parametrize("name", THEIR_TENSORS)
-def test_tensors_are_the_engines(name: str) -> None:
+def test_tensors_match_the_engine(name: str) -> None:
     match = play_out(load_game(name).new(4), random.Random(4), 2)
     state, kind = get_state(match), find_engine(match.game).get_type()
     for seat in range(match.game.seats):
@@ -197,7 +197,7 @@ def test_plain_rules_do_not_say_who_begins() -> None:
     assert chess.new(0).to_move() == (1,)  # white is the engine's player 1
 
 
-def test_a_game_that_only_openspiel_has_is_named_in_the_error() -> None:
+def test_unknown_game_error_names_openspiels_game() -> None:
     with pytest.raises(UnknownName, match=r"Unknown game 'hive'. OpenSpiel has one: write 'openspiel:hive'"):
         load_game("hive")
     with pytest.raises(UnknownName, match=r"write 'openspiel:twixt'"):
@@ -207,7 +207,7 @@ def test_a_game_that_only_openspiel_has_is_named_in_the_error() -> None:
     assert "OpenSpiel" not in str(caught.value)
 
 
-def test_goofspiel_bids_go_to_the_engine_together() -> None:
+def test_goofspiel_bids_reach_the_engine_together() -> None:
     match = load_game("goofspiel(num_cards=3,points_order=descending)").new(0)
     match.apply({1: "bid 2", 0: "bid 3"})
     assert match.events == [Event(0, "bid 3"), Event(1, "bid 2")]
@@ -263,7 +263,7 @@ def test_chance_is_fair() -> None:
 
 @given(games, seeds, st.integers(0, 12))
 @settings(max_examples=60)
-def test_a_loaded_match_goes_on_as_the_original(name: str, seed: int, decisions: int) -> None:
+def test_loaded_match_continues_like_the_original(name: str, seed: int, decisions: int) -> None:
     game = load_game(name)
     match = play_out(game.new(seed), random.Random(seed), decisions)
     loaded = game.load(match.events, seed)
@@ -274,7 +274,7 @@ def test_a_loaded_match_goes_on_as_the_original(name: str, seed: int, decisions:
 
 @given(st.sampled_from(BUILT_IN), seeds, st.data())
 @settings(max_examples=80)
-def test_wrong_events_are_refused(name: str, seed: int, data: st.DataObject) -> None:
+def test_invalid_events_are_refused(name: str, seed: int, data: st.DataObject) -> None:
     game = load_game(name)
     events = list(play_out(game.new(seed), random.Random(seed)).events)
     number = data.draw(st.integers(0, len(events) - 1))
@@ -300,7 +300,7 @@ def test_wrong_events_are_refused(name: str, seed: int, data: st.DataObject) -> 
         game.load(wrong[kind])
 
 
-def test_joint_moves_are_replayed_as_they_are_written() -> None:
+def test_joint_moves_replay_in_recorded_order() -> None:
     game = load_game("goofspiel(num_cards=4,points_order=descending)")
     for events, message in [
         ([(0, "bid 1"), (0, "bid 2"), (1, "bid 1")], "Event 1 .* belongs to seat 0, but it is seat 1's turn"),
@@ -312,7 +312,7 @@ def test_joint_moves_are_replayed_as_they_are_written() -> None:
             game.load([Event(*event) for event in events])
 
 
-def test_a_record_that_stops_before_chance_needs_its_seed() -> None:
+def test_record_ending_before_chance_needs_its_seed() -> None:
     game = load_game("leduc_poker")
     events = game.new(5).events
     with pytest.raises(BadRecord, match="Pass the match's seed"):
@@ -332,7 +332,7 @@ def test_a_record_that_stops_before_chance_needs_its_seed() -> None:
 
 @given(games, seeds, st.integers(0, 6))
 @settings(max_examples=40)
-def test_a_fork_is_the_same_position_and_goes_its_own_way(name: str, seed: int, decisions: int) -> None:
+def test_fork_starts_equal_and_continues_independently(name: str, seed: int, decisions: int) -> None:
     match = play_out(load_game(name).new(seed), random.Random(seed), decisions)
     before = looks(match)
     fork = match.fork(random.Random(1))
@@ -345,7 +345,7 @@ def test_a_fork_is_the_same_position_and_goes_its_own_way(name: str, seed: int, 
 
 
 @pytest.mark.parametrize("name", ["leduc_poker", "goofspiel"])
-def test_a_forks_chance_is_fresh(name: str) -> None:
+def test_forks_draw_fresh_chance(name: str) -> None:
     """Forks differ among themselves, so they do not reveal the chance of the true match."""
     match = load_game(name).new(3)
     later = set()
@@ -360,7 +360,7 @@ def test_a_forks_chance_is_fresh(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", *(f"openspiel:{name}" for name in RESAMPLE)])
-def test_resampled_worlds_look_the_same_to_the_seat_and_replay(name: str) -> None:
+def test_resampled_worlds_match_the_seats_view_and_replay(name: str) -> None:
     game, different = load_game(name), 0
     for seed in range(16):
         match = play_out(game.new(seed), random.Random(seed), seed % 5)
@@ -382,7 +382,7 @@ def test_resampled_worlds_look_the_same_to_the_seat_and_replay(name: str) -> Non
 
 
 @pytest.mark.slow
-def test_resampling_is_even_over_the_hidden_cards() -> None:
+def test_hidden_cards_are_resampled_uniformly() -> None:
     """If a seat holds the queen, the other seat has the jack as often as the king."""
     game = load_game("kuhn_poker")
     match = game.load([Event(CHANCE, "Deal:1"), Event(CHANCE, "Deal:0")])
@@ -392,7 +392,7 @@ def test_resampling_is_even_over_the_hidden_cards() -> None:
     assert 430 < others.count("Deal:0") < 570
 
 
-def test_three_at_the_engines_poker_have_no_sampler() -> None:
+def test_three_player_engine_poker_has_no_sampler() -> None:
     """The engine's sampler would end the process."""
     three = (
         "numPlayers=3,stack=12 12 12,blind=1 1 1,firstPlayer=1 1,numRounds=2,numSuits=4,numRanks=6,numHoleCards=1,"
@@ -405,7 +405,7 @@ def test_three_at_the_engines_poker_have_no_sampler() -> None:
 @pytest.mark.parametrize(
     "name", ["goofspiel", "openspiel:liars_dice", "openspiel:phantom_ttt", *[f"openspiel:{n}" for n in UNSOUND]]
 )
-def test_games_without_a_sampler_say_so(name: str) -> None:
+def test_games_without_a_sampler_raise(name: str) -> None:
     with pytest.raises(NoSampler, match=r"ask\.sampler\.worlds\(\) samples worlds"):
         load_game(name).new(0).resample(0, random.Random(0))
 
@@ -415,7 +415,7 @@ def test_games_without_a_sampler_say_so(name: str) -> None:
 
 @given(games, seeds, st.integers(0, 5), st.text(max_size=20))
 @settings(max_examples=60)
-def test_refused_moves_leave_the_match_as_it_was(name: str, seed: int, decisions: int, text: str) -> None:
+def test_refused_moves_leave_the_match_unchanged(name: str, seed: int, decisions: int, text: str) -> None:
     match = play_out(load_game(name).new(seed), random.Random(seed), decisions)
     seats, before = match.to_move(), looks(match)
     if not seats:
@@ -438,7 +438,7 @@ def test_refused_moves_leave_the_match_as_it_was(name: str, seed: int, decisions
 
 
 @pytest.mark.parametrize("name", ["backgammon", "breakthrough", "gin_rummy", "openspiel:phantom_go"])
-def test_moves_that_were_listed_once_are_not_legal_ever_after(name: str) -> None:
+def test_previously_listed_moves_do_not_stay_legal(name: str) -> None:
     """In games that name moves by position, moves that were legal before or for another seat, or that a caller writes
     into the list, are illegal. Listing moves does not change what is played."""
     match, unseen = load_game(name).new(3), load_game(name).new(3)
@@ -485,12 +485,12 @@ def test_names_round_trip(name: str, params: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "text", ["", "a b", "a(", "a)", "a(x)", "a(x=)", "a(=1)", "a(x=1,x=2)", "a(x=1)b", "a(x=b()", "a(x=1))", "a(x=)(1)"]
 )
-def test_names_that_are_none_are_refused(text: str) -> None:
+def test_invalid_names_are_refused(text: str) -> None:
     with pytest.raises(BadParameter):
         parse_name(text)
 
 
-def test_unknown_games_name_the_nearest() -> None:
+def test_unknown_games_suggest_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'goofspiel'"):
         load_game("gofspiel")
     with pytest.raises(UnknownName, match="liars_dice"):
@@ -504,12 +504,12 @@ def test_unknown_games_name_the_nearest() -> None:
 
 
 @pytest.mark.parametrize("name", ["mfg_crowd_modelling", "crossword", "nfg_game", "efg_game"])
-def test_games_of_the_engine_that_cannot_be_played_say_why(name: str) -> None:
+def test_unplayable_engine_games_say_why(name: str) -> None:
     with pytest.raises(BadParameter, match="OpenSpiel"):
         load_game(f"openspiel:{name}")
 
 
-def test_a_wrapped_game_is_what_it_wraps() -> None:
+def test_wrapped_game_takes_the_inner_games_properties() -> None:
     game = load_game("openspiel:turn_based_simultaneous_game(game=goofspiel(imp_info=true,num_cards=3,players=2))")
     assert (game.spec.information, game.spec.dynamics, game.spec.utility) == ("imperfect", "sequential", "zero_sum")
     inner = "goofspiel(num_cards=3,egocentric=true,imp_info=true)"
@@ -517,7 +517,7 @@ def test_a_wrapped_game_is_what_it_wraps() -> None:
     assert load_game("openspiel:hex", board_size=4).name == "openspiel:hex(board_size=4)"
 
 
-def test_results_are_held_against_the_best_of_the_others() -> None:
+def test_results_compare_with_the_best_other_seat() -> None:
     assert [seat_result((1.0, -1.0), s) for s in (0, 1)] == ["win", "loss"]
     assert [seat_result((0.0, 0.0), s) for s in (0, 1)] == ["draw", "draw"]
     assert [seat_result((2.0, 2.0, -4.0), s) for s in (0, 1, 2)] == ["draw", "draw", "loss"]

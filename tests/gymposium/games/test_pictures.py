@@ -67,7 +67,7 @@ def words(match: Match, seat: int, squares: str) -> list[list[str]]:
         ("chess", ".kqrbnpKQRBNP"),
     ],
 )
-def test_a_picture_shows_the_board_that_the_words_tell(game: str, squares: str) -> None:
+def test_picture_shows_the_board_of_the_text(game: str, squares: str) -> None:
     rng, match = random.Random(3), load_game(game).new(0)
     looks: dict[str, str] = {".": ""}
     for _ in range(40):
@@ -110,14 +110,14 @@ def test_every_game_draws_and_its_moves_name_places(game: str) -> None:
         match.apply({seat: rng.choice(match.legal_moves(seat) or []) for seat in match.to_move()})
 
 
-def test_rules_of_a_plugin_draw() -> None:
+def test_plugin_rules_can_draw() -> None:
     plugin = runpy.run_path(str(Path(__file__).parents[3] / "docs" / "examples" / "nim.py"))
     [spec] = plugin["gymposium_games"]()
     match = plugin["game"](spec, {"sticks": 5}).new(0)
     assert [place.name for place in match.picture(0).places] == ["take 3", "take 2", "take 1"]
 
 
-def test_the_plain_text_of_an_engine_has_no_picture() -> None:
+def test_plain_engine_games_have_no_picture() -> None:
     match = load_game("openspiel:tic_tac_toe").new(0)
     assert isinstance(match, PictureMatch)
     assert match.picture(0) is None
@@ -139,15 +139,15 @@ def test_the_plain_text_of_an_engine_has_no_picture() -> None:
         ("play 1", "play_1", ""),
     ],
 )
-def test_a_move_names_places(move: str, names: str, found: str) -> None:
+def test_places_are_found_in_a_move(move: str, names: str, found: str) -> None:
     assert find_places(move, names.split()) == found.split()
 
 
-def test_a_move_whose_own_name_is_a_place_names_no_other() -> None:
+def test_move_named_like_a_place_names_no_other() -> None:
     assert find_places("5/3", {"5", "3", "5/3"}) == ["5/3"]
 
 
-def test_the_last_turn_is_all_that_one_seat_did() -> None:
+def test_last_turn_joins_a_seats_latest_moves() -> None:
     assert last_turn([]) == ""
     assert last_turn([(0, "a"), (1, "b"), (-1, "Roll 3"), (1, "c")]) == "b c"
 
@@ -156,7 +156,7 @@ def marked(picture: Picture) -> int:
     return picture.html.count('stroke="var(--mark-line)"')
 
 
-def test_the_squares_of_the_last_move_and_the_line_that_won_are_marked() -> None:
+def test_last_move_and_winning_line_are_marked() -> None:
     match = load_game("chess").new(0)
     assert isinstance(match, PictureMatch)
     assert marked(match.picture(0) or Picture("", 1, 1)) == 0
@@ -171,7 +171,7 @@ def test_the_squares_of_the_last_move_and_the_line_that_won_are_marked() -> None
     assert "M.5 2.5L1.5 2.5L2.5 2.5" in (match.picture(0) or Picture("", 1, 1)).html.replace("0.5", ".5")
 
 
-def test_the_chain_that_won_is_marked() -> None:
+def test_winning_chain_is_marked() -> None:
     rows = ["x.", "xo"]
     names = [["a1", "b1"], ["a2", "b2"]]
     stones = {"x": "one", "o": "two"}
@@ -185,7 +185,7 @@ def test_lines_are_found_in_every_direction() -> None:
     assert find_line(["xx.", "...", "..."], 3) == []
 
 
-def test_parts_stand_below_each_other_and_so_do_their_places() -> None:
+def test_parts_and_their_places_stack_vertically() -> None:
     board = grid(["x."], {"x": cross()}, row_names="1", column_names="ab")
     picture = Picture.from_parts(board, hand(["Ah", "?"], "Your hand"), table([["2x4"]], places=True), told="all")
     tops = {place.name: place.y for place in picture.places}
@@ -193,7 +193,7 @@ def test_parts_stand_below_each_other_and_so_do_their_places() -> None:
     assert tops["a1"] < board.height < tops["Ah"] < tops["2x4"] < picture.height
 
 
-def test_what_a_picture_tells_is_escaped() -> None:
+def test_picture_text_is_escaped() -> None:
     hostile = '"><script>alert(1)</script>'
     picture = Picture.from_parts(note(hostile), table([[hostile]]), hand([hostile], hostile), told=hostile)
     assert "<script>" not in picture.html

@@ -42,7 +42,7 @@ def make_record(name: str, seed: int = 3) -> Record:
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "backgammon", "pig(winscore=20)"])
-def test_a_record_with_chance_from_elsewhere_replays(name: str) -> None:
+def test_record_with_foreign_chance_replays(name: str) -> None:
     record = make_record(name)
     assert record.game == f"recorded:{name}"
     assert record.ending.kind == "over"
@@ -51,7 +51,7 @@ def test_a_record_with_chance_from_elsewhere_replays(name: str) -> None:
     assert len(list(replay_decisions(record, lambda match: len(match.events)))) > 1
 
 
-def test_a_changed_outcome_or_move_is_found() -> None:
+def test_changed_outcome_or_move_is_detected() -> None:
     record = make_record("kuhn_poker")
     first, second, *moves = record.events
     assert find_first_difference(replace(record, events=[second, second, *moves])) is not None
@@ -59,7 +59,7 @@ def test_a_changed_outcome_or_move_is_found() -> None:
     assert find_first_difference(replace(record, returns=[-value for value in record.returns])) is not None
 
 
-def test_such_a_game_is_for_records_only() -> None:
+def test_recorded_game_is_for_records_only() -> None:
     with pytest.raises(BadRecord, match=r"takes its chance outcomes from a record, .* use kuhn_poker"):
         load_game("recorded:kuhn_poker").new(1)
     with pytest.raises(BadParameter, match="tic_tac_toe has no chance"):
@@ -68,7 +68,7 @@ def test_such_a_game_is_for_records_only() -> None:
         load_game("recorded:negotiation")
 
 
-def test_a_file_may_name_it_if_it_may_name_the_game() -> None:
+def test_recorded_game_needs_the_permissions_of_its_game() -> None:
     with pytest.raises(PermissionRequired):
         load_named_game("recorded:openspiel:bargaining(instances_file=x)")
     assert needs_isolation("recorded:openspiel:kuhn_poker")
@@ -77,7 +77,7 @@ def test_a_file_may_name_it_if_it_may_name_the_game() -> None:
     assert not is_registered("recorded:kuhn_poker")
 
 
-def test_a_copy_keeps_the_outcomes() -> None:
+def test_copies_keep_the_outcomes() -> None:
     events = elsewhere("kuhn_poker", 1)
     game = load_game("recorded:kuhn_poker").recorded(events)
     assert pickle.loads(pickle.dumps(game)).new(0).events == game.new(0).events == events[:2]

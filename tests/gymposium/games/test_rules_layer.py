@@ -148,7 +148,7 @@ KUHN = make_game_factory(Kuhn)(spec(chance=True, information="imperfect"), {})
 
 @given(seeds, st.sampled_from([("tic_tac_toe", TIC_TAC_TOE), ("kuhn_poker", KUHN)]))
 @settings(max_examples=60)
-def test_it_is_the_engines_game(seed: int, pair: tuple[str, RulesGame[Any]]) -> None:
+def test_play_matches_the_engine(seed: int, pair: tuple[str, RulesGame[Any]]) -> None:
     name, game = pair
     rng, match, state = random.Random(seed), game.new(seed), pyspiel.load_game(name).new_initial_state()
     told = 0
@@ -173,7 +173,7 @@ def test_it_is_the_engines_game(seed: int, pair: tuple[str, RulesGame[Any]]) -> 
     assert looks(game.load(match.events)) == looks(match)
 
 
-def test_the_views_are_the_engines_information_states() -> None:
+def test_views_match_the_engines_information_states() -> None:
     """Views distinguish the same positions as the engine's information states."""
     pairs = set()
     for seed in range(200):
@@ -197,7 +197,7 @@ def test_the_views_are_the_engines_information_states() -> None:
 
 @given(st.data(), seeds)
 @settings(max_examples=60)
-def test_a_match_is_its_events(host: Host, data: st.DataObject, seed: int) -> None:
+def test_match_is_determined_by_its_events(host: Host, data: st.DataObject, seed: int) -> None:
     name = data.draw(st.sampled_from(FILES))
     [parameter] = host.games[name].parameters
     value = data.draw(st.integers(int(parameter.low or 0), 12))
@@ -259,7 +259,7 @@ def thrown(match: Match) -> str:
     return "".join(event.move for event in match.events if event.seat == CHANCE)
 
 
-def test_chance_comes_from_the_seed_wherever_the_match_is_taken_up() -> None:
+def test_chance_follows_the_seed_after_any_reload() -> None:
     whole = thrown(DICE.new(5))
     assert len(whole) == 5
     assert whole != thrown(DICE.new(6))
@@ -269,7 +269,7 @@ def test_chance_comes_from_the_seed_wherever_the_match_is_taken_up() -> None:
         match.apply({0: "throw"})
 
 
-def test_later_chance_of_a_fork_is_fresh_and_its_own() -> None:
+def test_forks_draw_fresh_chance() -> None:
     match = DICE.new(5)
     match.apply({0: "throw"})
     before = looks(match)
@@ -283,7 +283,7 @@ def test_later_chance_of_a_fork_is_fresh_and_its_own() -> None:
     }
 
 
-def test_without_its_seed_a_match_cannot_go_on_at_chance() -> None:
+def test_loading_before_chance_needs_the_seed() -> None:
     with pytest.raises(BadRecord, match=r"ends before a chance outcome\. Pass the match's seed"):
         DICE.load([Event(0, "throw")])
 
@@ -303,7 +303,7 @@ class Coin(Dice):
         return (0.0,)
 
 
-def test_weights_are_chances_and_their_order_means_nothing() -> None:
+def test_weights_are_probabilities_in_any_order() -> None:
     order = Parameter(name="backwards", default=False, help="The order.")
     about = spec(seats=1, chance=True, parameters=(order,))
     forwards, backwards = (make_game_factory(Coin)(about, {"backwards": value}) for value in (False, True))
@@ -325,12 +325,12 @@ def test_weights_are_chances_and_their_order_means_nothing() -> None:
         ([Event(0, "stop"), Event(0, "stop")], "comes after the end of the match"),
     ],
 )
-def test_events_that_cannot_have_happened(events: list[Event], reason: str) -> None:
+def test_impossible_events_are_refused(events: list[Event], reason: str) -> None:
     with pytest.raises(BadRecord, match=reason):
         DICE.load(events, 0)
 
 
-def test_what_is_refused_changes_nothing(host: Host) -> None:
+def test_refused_moves_change_nothing(host: Host) -> None:
     for name in FILES:
         match = host.make_game(name, {}).new(3)
         before, seats = looks(match), match.to_move()
@@ -344,7 +344,7 @@ def test_what_is_refused_changes_nothing(host: Host) -> None:
         assert looks(match) == before
 
 
-def test_lists_that_a_player_is_given_are_its_own(host: Host) -> None:
+def test_returned_lists_are_copies(host: Host) -> None:
     match = host.make_game("nim", {}).new(0)
     (match.legal_moves(0) or []).append("take 9")
     match.legal_actions(0).clear()
@@ -353,7 +353,7 @@ def test_lists_that_a_player_is_given_are_its_own(host: Host) -> None:
     assert match.legal_actions(0) == [0, 1, 2]
 
 
-def test_simultaneous_moves_are_recorded_in_order_of_seat(host: Host) -> None:
+def test_simultaneous_moves_are_recorded_in_seat_order(host: Host) -> None:
     match = host.make_game("rock_paper_scissors", {"rounds": 1}).new(0)
     match.apply({1: "rock", 0: "paper"})
     assert match.events == [(0, "paper"), (1, "rock")]
@@ -362,7 +362,7 @@ def test_simultaneous_moves_are_recorded_in_order_of_seat(host: Host) -> None:
         match.game.load(match.events[:1])
 
 
-def test_tensors_have_their_shape(host: Host) -> None:
+def test_tensors_have_the_declared_shape(host: Host) -> None:
     nim = host.make_game("nim", {"sticks": 4}).new(0)
     nim.apply({0: "take 3"})
     assert nim.game.tensor_shape == nim.tensor(0).shape == (5,)
@@ -376,7 +376,7 @@ def test_tensors_have_their_shape(host: Host) -> None:
 
 @given(seeds, st.integers(0, 1))
 @settings(max_examples=30)
-def test_resampled_worlds_look_alike_to_the_seat(host: Host, seed: int, seat: int) -> None:
+def test_resampled_worlds_match_the_seats_view(host: Host, seed: int, seat: int) -> None:
     game, rng = host.make_game("one_card_poker", {}), random.Random(seed)
     match = game.new(seed)
     if rng.random() < 0.5:
@@ -389,12 +389,12 @@ def test_resampled_worlds_look_alike_to_the_seat(host: Host, seed: int, seat: in
         play_out(world, rng)
 
 
-def test_without_a_sampler_hidden_things_stay_hidden() -> None:
+def test_resampling_needs_a_sampler() -> None:
     with pytest.raises(NoSampler, match=r"Kuhn has no method resample\(self, events, seat, rng\)"):
         KUHN.new(0).resample(0, random.Random(0))
 
 
-def test_a_sampler_that_shows_the_seat_something_else_is_found_out() -> None:
+def test_inconsistent_sampler_is_detected() -> None:
     class MarkedKuhn(Kuhn):
         def resample(self, events: Sequence[Event], seat: int, rng: random.Random) -> Sequence[Event]:
             return [Event(CHANCE, "0"), Event(CHANCE, "1"), *events[2:]]
@@ -407,12 +407,12 @@ def test_a_sampler_that_shows_the_seat_something_else_is_found_out() -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_examples_show_what_a_seat_may_know(host: Host, name: str) -> None:
+def test_examples_leak_nothing(host: Host, name: str) -> None:
     for example in host.games[name].examples:
         assert_no_leaks(host.make_game(name, example), matches=8, tries=6)
 
 
-def test_a_leaking_position_is_seen_through_the_layer() -> None:
+def test_leaking_position_is_detected() -> None:
     class Open(Kuhn):
         def position(self, past: tuple[str, ...], seat: int, style: Style) -> str:
             return f"{past}\n"
@@ -454,7 +454,7 @@ class Echo:
         return f"The word: {said[0]}.\n"
 
 
-def test_a_game_of_free_text() -> None:
+def test_free_text_game_plays() -> None:
     game = make_game_factory(Echo)(spec(seats=1, chance=True, free_text=True, utility="score"), {})
     match = game.new(0)
     word = match.events[0].move
@@ -481,7 +481,7 @@ def changed(**parts: Any) -> Callable[[], Any]:
 
 
 @pytest.mark.parametrize("name", ["start", "to_move", "legal_moves", "play", "returns", "rules", "position", "moves"])
-def test_a_missing_part_is_named_with_what_to_write(name: str) -> None:
+def test_missing_method_error_says_what_to_write(name: str) -> None:
     with pytest.raises(PluginError, match=rf"Ours is incomplete\. It lacks: {name}( = |\(self)"):
         make_game_factory(without(name))(spec(), {})
 
@@ -527,7 +527,7 @@ def test_a_missing_part_is_named_with_what_to_write(name: str) -> None:
         ({"view": lambda self, state, seat: 3}, {}, "view must return text, not 3"),
     ],
 )
-def test_a_mistake_is_said_when_the_game_is_made(parts: dict[str, Any], facts: dict[str, Any], reason: str) -> None:
+def test_author_mistakes_are_reported_at_creation(parts: dict[str, Any], facts: dict[str, Any], reason: str) -> None:
     with pytest.raises(PluginError, match=reason):
         make_game_factory(changed(**parts))(spec(**facts), {})
 
@@ -542,13 +542,13 @@ def test_a_mistake_is_said_when_the_game_is_made(parts: dict[str, Any], facts: d
         ({"a": 2, "b": -1}, "weights that are not negative and not all 0"),
     ],
 )
-def test_wrong_chances(weights: Any, reason: str) -> None:
+def test_invalid_chance_weights_are_refused(weights: Any, reason: str) -> None:
     author = type("Ours", (Dice,), {"chance": lambda self, past: weights})
     with pytest.raises(PluginError, match=reason):
         make_game_factory(author)(spec(seats=1, chance=True), {})
 
 
-def test_a_position_that_play_changes_is_found_out() -> None:
+def test_mutated_position_is_detected() -> None:
     class Board:
         def __init__(self) -> None:
             self.squares = ["."] * 9
@@ -578,7 +578,7 @@ def test_a_position_that_play_changes_is_found_out() -> None:
         make_game_factory(author)(spec(), {})
 
 
-def test_parameters_go_to_the_class_as_keywords() -> None:
+def test_parameters_reach_the_class_as_keywords() -> None:
     about = spec(parameters=(Parameter(name="size", default=3, help="Size."),))
     with pytest.raises(
         PluginError, match=r"Ours must accept the parameters of the game x as keyword arguments \(size\)"
@@ -594,7 +594,7 @@ def test_parameters_go_to_the_class_as_keywords() -> None:
         make_game_factory(changed(__init__=picky))(about, {"size": 4})
 
 
-def test_a_mistake_met_in_play_surfaces_with_the_match_so_far() -> None:
+def test_author_mistake_during_play_carries_the_partial_match() -> None:
     def late(self: TicTacToe, board: str, seat: int) -> Sequence[str]:
         return TicTacToe.legal_moves(self, board, seat) if board.count(".") > 5 else []
 
@@ -606,7 +606,7 @@ def test_a_mistake_met_in_play_surfaces_with_the_match_so_far() -> None:
     assert len(failed.value.played.events) == 4
 
 
-def test_games_and_environments_of_a_file_can_be_stored() -> None:
+def test_games_and_environments_from_files_pickle() -> None:
     """Runs in a separate process, because the file stays loaded."""
     code = (
         "import pickle, sys, gymnasium\n"

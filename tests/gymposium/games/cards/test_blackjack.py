@@ -28,7 +28,7 @@ def best_total(cards: list[str]) -> int:
 
 @given(seeds)
 @settings(max_examples=60)
-def test_blackjack_prompts_and_results(seed: int) -> None:
+def test_prompts_and_results_match_the_engine(seed: int) -> None:
     for match in walk(load_game("blackjack"), seed):
         state = engine(match)
         mine, dealers = ([card[1] + card[0].lower() for card in parse_cards(state, who)] for who in (0, 1))
@@ -63,7 +63,7 @@ def parse_cards(state: pyspiel.State, who: int) -> list[str]:
 
 
 @pytest.mark.slow
-def test_every_card_is_as_likely_to_be_the_dealers() -> None:
+def test_dealers_hidden_card_is_sampled_uniformly() -> None:
     game = load_game("blackjack")
     deal = ["H2", "CA", "D7", "HA"]  # the third is the hidden one
     match, rng = game.load([Event(CHANCE, card) for card in deal]), random.Random(0)
@@ -73,11 +73,11 @@ def test_every_card_is_as_likely_to_be_the_dealers() -> None:
     assert abs(chi_square(drawn, 49)) < 4
 
 
-def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     check_readings("blackjack", [], ["Hit", "double", "split", ""])
 
 
-def test_worlds_tell_the_seat_the_same_story(story: Callable[[Match, int], list[str]]) -> None:
+def test_worlds_are_consistent_with_the_seats_view(story: Callable[[Match, int], list[str]]) -> None:
     check_worlds("blackjack", 1.0, 40, story)
 
 
@@ -85,5 +85,5 @@ def test_nothing_leaks() -> None:
     check_nothing_leaks("blackjack", 20)
 
 
-def test_a_bit_of_what_is_hidden_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leak_check_detects_a_hidden_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     check_hint_is_found("blackjack", 20, lambda state, seat: state.cards(1)[0] % 2, monkeypatch)

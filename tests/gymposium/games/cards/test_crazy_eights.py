@@ -1,4 +1,4 @@
-"""Crazy eights against an independent model of its rules, written from the words alone."""
+"""Crazy eights against an independent model written from the rules text alone."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def points(card: str) -> int:
     return 4 * (10 if card[0] == "T" else int(card[0])) - 6 + "cdhs".index(card[1])
 
 
-class Told:
+class RulesModel:
     """Model of a hand, by the rules in the prompt."""
 
     def __init__(self, game: Game, match: Match) -> None:
@@ -158,7 +158,7 @@ class Told:
                 self.follow(move)
 
 
-def check_prompts(match: Match, told: Told) -> None:
+def check_prompts(match: Match, told: RulesModel) -> None:
     for seat in range(told.n):
         lines, full = parse_lines(match, seat), match.observe(seat).text
         own = sorted(told.hands[seat])
@@ -186,10 +186,10 @@ def check_prompts(match: Match, told: Told) -> None:
             assert full.endswith(f"{act}\n")
 
 
-def play_beside(game: Game, seed: int, idle: float) -> Told:
+def play_beside(game: Game, seed: int, idle: float) -> RulesModel:
     """Play a random match beside the model. `idle` is the rate of drawing or passing when a card could be played."""
     match, rng = game.new(seed), random.Random(seed)
-    told = Told(game, match)
+    told = RulesModel(game, match)
     while not told.finished:
         check_prompts(match, told)
         assert match.to_move() == (told.seat,)
@@ -212,11 +212,11 @@ def play_beside(game: Game, seed: int, idle: float) -> Told:
 
 @given(params, seeds, st.sampled_from([0, 0.3, 0.8, 0.98]))
 @settings(max_examples=25, deadline=None)
-def test_a_hand_as_the_rules_tell_it(params: dict[str, int], seed: int, idle: float) -> None:
+def test_play_agrees_with_the_rules_model(params: dict[str, int], seed: int, idle: float) -> None:
     play_beside(load_game("crazy_eights", **params), seed, idle)
 
 
-def test_all_that_the_rules_tell_happens() -> None:
+def test_random_play_covers_all_rules() -> None:
     """Covers each kind of end, an eight put back, a first card with an effect, a renewed stock, and drawing for several
     twos."""
     seen: Counter[str] = Counter()
@@ -240,7 +240,7 @@ def test_drawing_the_last_cards_for_twos_is_a_pass() -> None:
     game = load_game("crazy_eights", use_special_cards=True, max_draw_cards=1)
     for seed in range(200):
         match = game.new(seed)
-        told, moves = Told(game, match), []
+        told, moves = RulesModel(game, match), []
         while not told.finished:
             idle = [move for move in ("draw", "pass") if move in told.legal()]
             twos = [move for move in told.legal() if move[0] == "2" and told.stock == 2 and not told.due]
@@ -255,7 +255,7 @@ def test_drawing_the_last_cards_for_twos_is_a_pass() -> None:
 
 
 @pytest.mark.parametrize("players", [2, 3, 5])
-def test_the_rules_name_the_numbers(players: int) -> None:
+def test_rules_mention_the_parameters(players: int) -> None:
     game = load_game("crazy_eights", players=players, max_draw_cards=3, max_turns=77)
     assert game.seats == players
     for seat in range(players):
@@ -274,13 +274,13 @@ def test_the_rules_name_the_numbers(players: int) -> None:
     assert game.utility_range == (-worst, 0.0)
 
 
-def test_the_points_that_the_rules_give_as_examples() -> None:
+def test_point_examples_in_the_rules_are_correct() -> None:
     assert (points("2c"), points("Ts"), points("8d"), points("As")) == (2, 37, 50, 10)
     rules = load_game("crazy_eights").rules(0)
     assert "so 2c costs 2 and Ts 37" in rules
 
 
-def test_both_ends_of_every_range_can_be_played() -> None:
+def test_parameter_ranges_are_playable_at_both_ends() -> None:
     ranges = {"players": (2, 5), "max_draw_cards": (1, 52), "max_turns": (1, 500)}
     assert {p.name: (p.low, p.high) for p in host().game("crazy_eights").parameters if p.low is not None} == ranges
     for key, ends in ranges.items():
@@ -291,7 +291,7 @@ def test_both_ends_of_every_range_can_be_played() -> None:
                 load_game("crazy_eights", **{key: value})
 
 
-def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("crazy_eights").new(3)
     [seat] = match.to_move()
     legal = match.legal_moves(seat) or []
@@ -346,7 +346,7 @@ THEIRS = ["2d", "3d", "4d", "5d", "6d", "7d", "Tc"]
 
 
 @pytest.mark.slow
-def test_every_unseen_card_is_as_likely_but_an_eight_that_was_put_back() -> None:
+def test_unseen_cards_are_sampled_uniformly() -> None:
     match, rng = begun(hands=(MINE, THEIRS), up=["8h", "Jc"], drawn=[]), random.Random(0)
     held = Counter(card for _ in range(2000) for card in hidden(match.resample(0, rng)))
     assert not set(held) & {*MINE, "Jc", "8h"}
@@ -355,7 +355,7 @@ def test_every_unseen_card_is_as_likely_but_an_eight_that_was_put_back() -> None
 
 
 @pytest.mark.slow
-def test_a_card_that_was_played_came_from_any_hidden_place_before() -> None:
+def test_played_card_may_have_come_from_any_hidden_place() -> None:
     """P1 draws twice and plays Tc, P0 follows, and P1 draws once more and plays 2d, the neighbour of 5c."""
     match = begun(
         *("draw", "draw", "Tc", "2c", "draw", "2d"), hands=(MINE, THEIRS), up=["Jc"], drawn=["Kd", "Kh", "Ks"]
@@ -374,12 +374,12 @@ def test_a_card_that_was_played_came_from_any_hidden_place_before() -> None:
 
 
 @pytest.mark.parametrize("name", ["crazy_eights", "crazy_eights(players=4,reshuffle=True,use_special_cards=True)"])
-def test_worlds_tell_the_seat_the_same_story(name: str) -> None:
+def test_worlds_are_consistent_with_the_seats_view(name: str) -> None:
     game, rng = load_game(name), random.Random(1)
     renewed = different = worlds = 0
     for seed in range(6):
         match = game.new(seed)
-        told = Told(game, match)
+        told = RulesModel(game, match)
         while match.to_move():
             [seat] = match.to_move()
             if rng.random() < 0.1:

@@ -89,7 +89,7 @@ gin_games = st.fixed_dictionaries(
 
 @given(gin_games, st.integers(0, 2**31))
 @settings(max_examples=50, deadline=None)
-def test_prompts_and_results(params: dict[str, object], seed: int) -> None:
+def test_prompts_and_results_match_the_rules(params: dict[str, object], seed: int) -> None:
     game = load_game("gin_rummy", **params)
     size = game.params["hand_size"]
     for seat in (0, 1):
@@ -228,7 +228,7 @@ def check_result(match: Match) -> str:
     return kind
 
 
-def test_results_of_many_hands_are_as_the_rules_say() -> None:
+def test_results_of_many_hands_match_the_rules() -> None:
     game = load_game("gin_rummy", hand_size=3, gin_bonus=20, undercut_bonus=15)
     ends: Counter[str] = Counter()
     for seed in range(60):
@@ -255,7 +255,7 @@ def test_cards_are_laid_off_one_by_one() -> None:
     assert match.returns() == (28.0 - 5, -28.0 + 5)
 
 
-def test_nothing_is_laid_off_on_gin() -> None:
+def test_gin_allows_no_lay_offs() -> None:
     match = play(
         dealt(MINE, THEIRS, "Kd"), "draw upcard", "knock", "discard Kd", "meld 2s 3s 4s", "meld 9c 9d 9h", "pass"
     )
@@ -268,7 +268,7 @@ THREES, OTHERS = ["3s", "5s", "3c", "3d", "5d"], ["As", "Ac", "9c", "Qd", "Kh"]
 
 
 @pytest.mark.parametrize(("limit", "knocks"), [(0, False), (5, False), (6, True)])
-def test_a_knock_needs_a_discard_that_keeps_to_the_limit(limit: int, knocks: bool) -> None:
+def test_knock_needs_a_discard_within_the_limit(limit: int, knocks: bool) -> None:
     """With 5h from the pile all cards are in melds of three, and the best discard leaves 3c and 3d."""
     match = load_game("gin_rummy", hand_size=5, knock_card=limit).load(
         [Event(CHANCE, f"Chance outcome: {card}") for card in [*THREES, *OTHERS, "5h"]]
@@ -289,7 +289,7 @@ def test_a_knock_needs_a_discard_that_keeps_to_the_limit(limit: int, knocks: boo
 
 
 @pytest.mark.parametrize(("left", "kind", "points"), [("3c", "undercut", -30), ("8c", "equal", 0), ("9d", "knock", 1)])
-def test_who_has_less_left_over_gets_the_points(left: str, kind: str, points: int) -> None:
+def test_lower_deadwood_scores(left: str, kind: str, points: int) -> None:
     """The knocker keeps 8h, the other player keeps `left`."""
     mine, theirs = ["2s", "3s", "4s", "4c", "4d", "4h", "8h"], ["5s", "6s", "7s", "Tc", "Jc", "Qc", left]
     match = play(dealt(mine, theirs, "Kd"), "draw upcard", "knock", "discard Kd", "meld 2s 3s 4s", "meld 4c 4d 4h")
@@ -304,7 +304,7 @@ def play(match: Match, *moves: str) -> Match:
     return match
 
 
-def test_the_hand_ends_when_an_upcard_comes_back_twice() -> None:
+def test_hand_ends_when_an_upcard_returns_twice() -> None:
     match = load_game("gin_rummy").new(1)
     upcard = match.events[20].move.split()[-1]
     play(match, "draw upcard", f"discard {upcard}")
@@ -314,7 +314,7 @@ def test_the_hand_ends_when_an_upcard_comes_back_twice() -> None:
     assert match.returns() == (0.0, 0.0)
 
 
-def test_the_hand_ends_with_the_fiftieth_upcard() -> None:
+def test_hand_ends_with_the_fiftieth_upcard() -> None:
     match, rng = load_game("gin_rummy").new(2), random.Random(0)
     play(match, "draw upcard")  # while it may be passed it is not counted
     count = 0
@@ -333,7 +333,7 @@ def test_the_hand_ends_with_the_fiftieth_upcard() -> None:
 
 
 @pytest.mark.parametrize("first", [["pass", "pass"], ["draw upcard"]])
-def test_the_end_of_the_stock(first: list[str]) -> None:
+def test_hand_ends_when_the_stock_runs_out(first: list[str]) -> None:
     match = play(load_game("gin_rummy").new(3), *first)
     while "draw stock" in (moves := match.legal_moves(match.to_move()[0]) or []) or len(moves) > 2:
         play(match, "draw stock" if "draw stock" in moves else [m for m in moves if m.startswith("discard")][-1])
@@ -346,7 +346,7 @@ def test_the_end_of_the_stock(first: list[str]) -> None:
     assert match.returns() == (0.0, 0.0)
 
 
-def test_a_knock_at_the_end_of_the_stock_takes_the_upcard() -> None:
+def test_knock_at_the_end_of_the_stock_takes_the_upcard() -> None:
     """With hands of three, knocking is legal early, so both players only wait."""
     for seed in range(40):
         match = play(load_game("gin_rummy", hand_size=3).new(seed), "pass", "pass")
@@ -366,7 +366,7 @@ def test_a_knock_at_the_end_of_the_stock_takes_the_upcard() -> None:
     raise AssertionError("no knock at the end of the stock in 40 hands")
 
 
-def test_the_greatest_result_is_more_than_the_engine_says() -> None:
+def test_maximum_result_exceeds_the_engines_bound() -> None:
     """Melds need not be laid: ten kings, queens and jacks are left over against gin."""
     game = load_game("gin_rummy")
     assert isinstance(game, GinRummyGame)
@@ -423,7 +423,7 @@ def hidden(world: Match, size: int) -> list[str]:
 
 
 @pytest.mark.slow
-def test_every_unseen_card_is_as_likely_in_the_other_hand() -> None:
+def test_opponents_hand_is_sampled_uniformly() -> None:
     match, rng = load_game("gin_rummy").new(11), random.Random(0)
     held = Counter(card for _ in range(3000) for card in hidden(match.resample(0, rng), 10))
     assert len(held) == 52 - 11
@@ -433,7 +433,7 @@ def test_every_unseen_card_is_as_likely_in_the_other_hand() -> None:
 
 
 @pytest.mark.slow
-def test_a_discard_came_from_any_hidden_draw() -> None:
+def test_discard_may_have_come_from_any_hidden_draw() -> None:
     """Seat 1 draws from the stock twice and discards 9c, then 2c. 9c was dealt or drawn first, evenly, and 2c comes
     evenly from the remaining draws. The card taken from the pile stays known."""
     mine, theirs = ["As", "2s", "3s"], ["9c", "5d", "6d"]
@@ -462,7 +462,7 @@ def test_a_discard_came_from_any_hidden_draw() -> None:
     assert not {"As", "2s", "3s", "Kd", "Qh", "7h"} & set(rest)
 
 
-def test_a_card_taken_from_the_pile_stays_where_it_was_seen() -> None:
+def test_card_taken_from_the_pile_stays_known() -> None:
     match = gin(3, "As", "2s", "3s", "9c", "5d", "6d", "Kd", moves=["pass", "draw upcard", "discard 9c"])
     rng = random.Random(0)
     for _ in range(50):
@@ -473,7 +473,7 @@ def test_a_card_taken_from_the_pile_stays_where_it_was_seen() -> None:
         assert CARDS.index("Kd") in world.state.hands()[1]
 
 
-def test_what_a_knocker_keeps_is_any_deadwood_within_the_limit() -> None:
+def test_knockers_deadwood_is_sampled_within_the_limit() -> None:
     """Seat 1 knocks with the meld 5c 5d 5h and two more cards: all pairs that count ten or less are equally likely."""
     mine, theirs = ["Ks", "Qs", "9s", "8c", "7d"], ["5c", "5d", "5h", "Ac", "3d"]
     moves = ["draw upcard", "knock", "discard Kd", "meld 5c 5d 5h", "pass"]
@@ -491,7 +491,7 @@ def test_what_a_knocker_keeps_is_any_deadwood_within_the_limit() -> None:
     assert abs(chi_square(kept, len(pairs))) < 4
 
 
-def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     check_readings(
         "gin_rummy",
         ["draw stock", "knock", "discard 7h", "lay off As", "meld 7h 8h 9h", "meld As Ac Ad Ah"],
@@ -499,7 +499,7 @@ def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
     )
 
 
-def test_both_ends_of_every_range_can_be_played() -> None:
+def test_parameter_ranges_are_playable_at_both_ends() -> None:
     bonus = (0, 100)
     check_ends_of_ranges(
         "gin_rummy", {"hand_size": (3, 10), "knock_card": (0, 10), "gin_bonus": bonus, "undercut_bonus": bonus}
@@ -507,7 +507,7 @@ def test_both_ends_of_every_range_can_be_played() -> None:
 
 
 @pytest.mark.parametrize("name", ["gin_rummy", "gin_rummy(hand_size=7,oklahoma=True)", "gin_rummy(hand_size=3)"])
-def test_worlds_tell_the_seat_the_same_story(name: str, story: Callable[[Match, int], list[str]]) -> None:
+def test_worlds_are_consistent_with_the_seats_view(name: str, story: Callable[[Match, int], list[str]]) -> None:
     check_worlds(name, 0.06, 12, story)
 
 
@@ -515,5 +515,5 @@ def test_nothing_leaks() -> None:
     check_nothing_leaks("gin_rummy(hand_size=3)", 4)
 
 
-def test_a_bit_of_what_is_hidden_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leak_check_detects_a_hidden_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     check_hint_is_found("gin_rummy(hand_size=3)", 4, lambda state, seat: sum(state.hands()[1 - seat]) % 2, monkeypatch)

@@ -30,7 +30,7 @@ def listed(cards: set[int], order: str) -> str:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_the_text_says_what_the_bids_left(name: str) -> None:
+def test_text_shows_what_the_bids_left(name: str) -> None:
     game, rng = load_game(name), random.Random(1)
     total, order = game.params["num_cards"], game.params["points_order"]
     for seed in range(20):
@@ -71,7 +71,7 @@ def test_the_text_says_what_the_bids_left(name: str) -> None:
         assert f"Points: you {points[0]}, your opponent {points[1]}." in match.observe(0).text
 
 
-def test_the_rules_say_which_it_is() -> None:
+def test_rules_say_whether_bids_are_hidden() -> None:
     hidden, shown = load_game("goofspiel").rules(0), load_game("goofspiel", imp_info=False).rules(0)
     assert "never your opponent's card" in hidden
     assert "Both are shown." in shown
@@ -82,7 +82,7 @@ def compact(match: Match, seat: int) -> str:
     return get_prompt(match.game, "compact", READERS["move"])(match.observe(seat, "compact"))
 
 
-def test_compact_goofspiel_says_how_a_bid_is_written() -> None:
+def test_compact_prompt_shows_the_bid_format() -> None:
     match = load_game("goofspiel(num_cards=4,points_order=descending)").new(0)
     match.apply({0: "bid 3", 1: "bid 2"})
     prompt = compact(match, 0)
@@ -93,7 +93,7 @@ def test_compact_goofspiel_says_how_a_bid_is_written() -> None:
 
 @given(st.integers(2, 16), st.sampled_from(["random", "ascending", "descending"]), st.integers(0, 9999), st.randoms())
 @settings(max_examples=60)
-def test_goofspiel_as_the_rules_tell_it(cards: int, order: str, seed: int, rng: object) -> None:
+def test_play_agrees_with_the_rules_model(cards: int, order: str, seed: int, rng: object) -> None:
     match = load_game("goofspiel", num_cards=cards, points_order=order).new(seed)
     assert f"the cards 1 to {cards}" in match.game.rules(0)
     assert f"in {order} order" in match.game.rules(1)
@@ -142,7 +142,7 @@ def test_goofspiel_as_the_rules_tell_it(cards: int, order: str, seed: int, rng: 
     assert match.returns() == (float(sign), float(-sign))
 
 
-def test_the_ranges_of_goofspiel_are_those_on_offer() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     by_name = {p.name: p for p in host().game("goofspiel").parameters}
     assert (by_name["num_cards"].low, by_name["num_cards"].high) == (2, 16)  # as drawn above
     assert set(by_name["points_order"].choices or ()) == {"random", "ascending", "descending"}

@@ -1,4 +1,4 @@
-"""Hanabi against an independent model of its rules, written from the words alone: prompts, legal moves, results."""
+"""Hanabi against an independent model written from the rules text alone: prompts, legal moves, results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def dealt(match: Match) -> list[str]:
     return [move[-3:-1] for seat, move in match.events if seat == CHANCE]
 
 
-class Told:
+class RulesModel:
     """Model of a match, by the rules in the prompt."""
 
     def __init__(self, game: Game, match: Match) -> None:
@@ -119,7 +119,7 @@ def known(card: tuple[set[str], set[int]]) -> tuple[str, str]:
     return "".join(c for c in "RYGWB" if c in card[0]), "".join(map(str, sorted(card[1])))
 
 
-def check_prompts(match: Match, told: Told) -> None:
+def check_prompts(match: Match, told: RulesModel) -> None:
     stacks = " ".join(f"{colour}{n}" for colour, n in told.stacks.items())
     for seat in range(told.n):
         full, compact = match.observe(seat).text, match.observe(seat, "compact").text
@@ -152,16 +152,16 @@ def check_prompts(match: Match, told: Told) -> None:
             assert full.endswith(f"{'You are' if seat == told.seat else f'P{told.seat} is'} to move.\n")
 
 
-def careful(told: Told, moves: list[str], rng: random.Random) -> str:
+def careful(told: RulesModel, moves: list[str], rng: random.Random) -> str:
     """Draw a move that loses no life, or sometimes any move."""
     fits = [f"play {i}" for i, (c, n) in enumerate(told.hands[told.seat], start=1) if told.stacks[c] == int(n) - 1]
     safe = fits or [move for move in moves if not move.startswith("play")] or moves
     return rng.choice(safe if rng.random() < 0.95 else moves)
 
 
-def play_beside(game: Game, seed: int) -> Told:
+def play_beside(game: Game, seed: int) -> RulesModel:
     match, rng = game.new(seed), random.Random(seed)
-    told = Told(game, match)
+    told = RulesModel(game, match)
     while not told.over():
         check_prompts(match, told)
         assert match.to_move() == (told.seat,)
@@ -181,12 +181,12 @@ def play_beside(game: Game, seed: int) -> Told:
 
 @given(params, seeds)
 @settings(max_examples=25, deadline=None)
-def test_a_match_as_the_rules_tell_it(params: dict[str, int], seed: int) -> None:
+def test_play_agrees_with_the_rules_model(params: dict[str, int], seed: int) -> None:
     if params["players"] * params["hand_size"] <= params["colors"] * (3, 4, 6, 8, 10)[params["ranks"] - 1]:
         play_beside(load_game("hanabi", **params), seed)
 
 
-def test_all_that_the_rules_tell_happens() -> None:
+def test_random_play_covers_all_rules() -> None:
     seen: Counter[str] = Counter()
     games = [load_game("hanabi", max_life_tokens=1), load_game("hanabi", colors=2, ranks=2, hand_size=2)]
     for seed in range(6):
@@ -201,7 +201,7 @@ def test_all_that_the_rules_tell_happens() -> None:
 
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
-def test_the_rules_name_the_numbers(players: int) -> None:
+def test_rules_mention_the_parameters(players: int) -> None:
     given = {"colors": 4, "ranks": 4, "hand_size": 3, "max_information_tokens": 5, "max_life_tokens": 2}
     game = load_game("hanabi", players=players, **given)
     assert game.seats == players
@@ -222,7 +222,7 @@ def test_the_rules_name_the_numbers(players: int) -> None:
 
 
 @pytest.mark.parametrize(("players", "cards"), [(2, 5), (3, 5), (4, 4), (5, 4)])
-def test_the_cards_of_a_hand_depend_on_the_players(players: int, cards: int) -> None:
+def test_hand_size_depends_on_the_number_of_players(players: int, cards: int) -> None:
     game = load_game("hanabi", players=players)
     assert len(dealt(game.new(0))) == players * cards
     assert f"Everybody holds {cards} cards." in game.rules(0)
@@ -232,7 +232,7 @@ def test_the_cards_of_a_hand_depend_on_the_players(players: int, cards: int) -> 
     assert len(dealt(other.new(0))) == players * (9 - cards)
 
 
-def test_both_ends_of_every_range_can_be_played() -> None:
+def test_parameter_ranges_are_playable_at_both_ends() -> None:
     ranges = {p.name: (p.low, p.high) for p in host().game("hanabi").parameters}
     assert ranges == {
         "players": (2, 5),
@@ -254,7 +254,7 @@ def test_both_ends_of_every_range_can_be_played() -> None:
         load_game("hanabi", players=5, colors=1)
 
 
-def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("hanabi").new(3)
     legal = match.legal_moves(0) or []
     texts = ["play 5", "discard 1", "hint P0 red", "hint P1 6", "play 0", "play 6", "hint red", "hint P2 1", "Play 1"]
@@ -292,7 +292,7 @@ def chi_square(counts: Counter[str], expected: dict[str, float]) -> float:
 
 
 @pytest.mark.slow
-def test_a_hand_is_any_that_the_hints_allow() -> None:
+def test_sampled_hands_agree_with_the_hints() -> None:
     """P0 holds R1 and Y2, P1 Y1 and R3. P1 hints that the second card is P0's only 2, P0 plays R1 and draws a card, and
     P1 hints the red cards."""
     moves = ["hint P1 3", "hint P0 2", "play 1", "Y1", "hint P0 yellow"]
@@ -315,12 +315,12 @@ def test_a_hand_is_any_that_the_hints_allow() -> None:
 
 
 @pytest.mark.parametrize("name", ["hanabi", "hanabi(players=4)"])
-def test_worlds_tell_the_seat_the_same_story(name: str) -> None:
+def test_worlds_are_consistent_with_the_seats_view(name: str) -> None:
     game, rng = load_game(name), random.Random(1)
     different = worlds = 0
     for seed in range(4):
         match = game.new(seed)
-        told = Told(game, match)
+        told = RulesModel(game, match)
         while match.to_move():
             [seat] = match.to_move()
             if rng.random() < 0.3:

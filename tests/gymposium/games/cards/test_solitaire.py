@@ -1,4 +1,4 @@
-"""Klondike solitaire against an independent model of its rules, written from the words alone: prompts, legal moves,
+"""Klondike solitaire against an independent model written from the rules text alone: prompts, legal moves,
 results."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def goes_behind(card: str, last: str) -> bool:
     return RANKS.index(card[0]) + 1 == RANKS.index(last[0]) and red[0] != red[1]
 
 
-class Told:
+class RulesModel:
     """Model of a match, by the rules in the prompt. A face-down card is ?."""
 
     def __init__(self, match: Match) -> None:
@@ -94,7 +94,7 @@ class Told:
             self.steps += 1
 
 
-def check_prompts(match: Match, told: Told) -> None:
+def check_prompts(match: Match, told: RulesModel) -> None:
     full, compact = match.observe(0).text, match.observe(0, "compact").text.splitlines()
     lines = dict(line.split(" ", 1) for line in compact)
     waste = [card if i % 3 else f"[{card}]" for i, card in enumerate(told.waste)]
@@ -123,9 +123,9 @@ def greedy(moves: list[str], rng: random.Random) -> str:
     return rng.choice(up if up and rng.random() < 0.9 else moves)
 
 
-def play_beside(game: Game, seed: int) -> Told:
+def play_beside(game: Game, seed: int) -> RulesModel:
     match, rng = game.new(seed), random.Random(seed)
-    told = Told(match)
+    told = RulesModel(match)
     while not told.over():
         check_prompts(match, told)
         assert match.to_move() == (0,)
@@ -146,11 +146,11 @@ def play_beside(game: Game, seed: int) -> Told:
 
 @given(st.integers(32, 200), seeds)
 @settings(max_examples=10, deadline=None)
-def test_a_match_as_the_rules_tell_it(depth_limit: int, seed: int) -> None:
+def test_play_agrees_with_the_rules_model(depth_limit: int, seed: int) -> None:
     play_beside(load_game("solitaire", depth_limit=depth_limit), seed)
 
 
-def test_all_that_the_rules_tell_happens() -> None:
+def test_random_play_covers_all_rules() -> None:
     seen: Counter[str] = Counter()
     game = load_game("solitaire", depth_limit=200)
     for seed in range(5):
@@ -165,7 +165,7 @@ def reveal(card: str) -> Event:
     return Event(CHANCE, f"Reveal{card[0]}{'♠♥♣♦'['shcd'.index(card[1])]}")
 
 
-def test_a_solved_match_has_all_points_and_ends_with_end() -> None:
+def test_solved_match_scores_all_points() -> None:
     """The deal lets each card go to its foundation as soon as it is turned up."""
     game = load_game("solitaire", depth_limit=1000)
     ends = ["As", "Ah", "Ac", "Ad", "2s", "2h", "2c"]
@@ -189,7 +189,7 @@ def test_a_solved_match_has_all_points_and_ends_with_end() -> None:
     assert match.returns() == (game.utility_range[1],)
 
 
-def test_both_ends_of_the_range_can_be_played() -> None:
+def test_parameter_range_is_playable_at_both_ends() -> None:
     [parameter] = host().game("solitaire").parameters
     assert (parameter.name, parameter.low, parameter.high) == ("depth_limit", 32, 1000)
     assert play_beside(load_game("solitaire", depth_limit=32), 3).steps >= 32
@@ -198,7 +198,7 @@ def test_both_ends_of_the_range_can_be_played() -> None:
             load_game("solitaire", depth_limit=value)
 
 
-def test_the_rules_name_the_numbers() -> None:
+def test_rules_mention_the_parameters() -> None:
     game = load_game("solitaire", depth_limit=77)
     assert "The match is over after 77 steps." in game.rules(0)
     assert "solitaire, 77 steps" in game.rules(0, "compact")
@@ -209,7 +209,7 @@ def test_the_rules_name_the_numbers() -> None:
     assert len(turned_up(game.new(0))) == 31
 
 
-def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("solitaire").new(3)
     legal = match.legal_moves(0) or []
     texts = ["Ac to foundation", "Qh to Ks", "Kd to empty pile", "end"]
@@ -219,7 +219,7 @@ def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
 
 
 @pytest.mark.slow
-def test_a_card_is_turned_up_only_when_it_must_and_any_is_as_likely() -> None:
+def test_turned_up_cards_are_sampled_uniformly() -> None:
     """Forks of a match turn up different cards, none of which was seen before."""
     match = load_game("solitaire").new(1)
     rng = random.Random(0)

@@ -1,4 +1,4 @@
-"""Havannah against an independent model of its rules, written from the words alone: positions, legal moves, results."""
+"""Havannah against an independent model written from the rules text alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def reached(start: Iterable[str], allowed: Cells) -> Cells:
     return seen
 
 
-class Account:
+class RulesModel:
     """Model of the board, and of what wins on it."""
 
     def __init__(self, size: int) -> None:
@@ -75,7 +75,7 @@ class Account:
         return "ring" if enclosed or filled else ""
 
 
-def full(account: Account) -> str:
+def full(account: RulesModel) -> str:
     """Draw each row between the names of its first and last cell, with each cell centred above the gap between two
     others."""
     longest = max(len(row) for row in account.rows)
@@ -87,12 +87,12 @@ def full(account: Account) -> str:
     return "".join(lines)
 
 
-def compact(account: Account) -> str:
+def compact(account: RulesModel) -> str:
     width = max(len(row[0]) for row in account.rows)
     return "".join(f"{row[0].ljust(width)} {''.join(account.board[c] for c in row)}\n" for row in account.rows)
 
 
-def check(match: Match, account: Account, offered: str = "") -> None:
+def check(match: Match, account: RulesModel, offered: str = "") -> None:
     for seat, mark in enumerate("xo"):
         mover = match.to_move() == (seat,)
         offer = f" You may also play {offered}, which makes the stone there yours." if offered and mover else ""
@@ -102,8 +102,8 @@ def check(match: Match, account: Account, offered: str = "") -> None:
         assert match.observe(seat, "compact").text == f"{compact(account)}legal {legal}\n"
 
 
-def as_told(size: int, swap: bool, rng: random.Random, swaps: bool) -> str:
-    match, account = load_game("havannah", board_size=size, swap=swap).new(0), Account(size)
+def play_by_rules(size: int, swap: bool, rng: random.Random, swaps: bool) -> str:
+    match, account = load_game("havannah", board_size=size, swap=swap).new(0), RulesModel(size)
     seat, turn = 0, 0
     while True:
         free = {cell for cell in account.cells if account.board[cell] == "."}
@@ -128,12 +128,12 @@ def as_told(size: int, swap: bool, rng: random.Random, swaps: bool) -> str:
 
 @given(st.integers(3, 10), st.booleans(), st.booleans(), st.integers(0, 999))
 @settings(max_examples=15)
-def test_havannah_as_the_rules_tell_it(size: int, swap: bool, swaps: bool, seed: int) -> None:
-    as_told(size, swap, random.Random(seed), swaps)
+def test_play_agrees_with_the_rules_model(size: int, swap: bool, swaps: bool, seed: int) -> None:
+    play_by_rules(size, swap, random.Random(seed), swaps)
 
 
-def test_each_way_to_win_comes_about() -> None:
-    assert {as_told(5, False, random.Random(seed), False) for seed in range(30)} == {"ring", "bridge", "fork"}
+def test_random_play_reaches_every_winning_structure() -> None:
+    assert {play_by_rules(5, False, random.Random(seed), False) for seed in range(30)} == {"ring", "bridge", "fork"}
 
 
 def played(moves: str, **params: int) -> Match:
@@ -144,27 +144,27 @@ def played(moves: str, **params: int) -> Match:
 DRAWN = "e4 b3 e3 d4 c4 c5 a1 a3 c2 e5 c1 b1 a2 b2 d5 d3 c3 d2 b4"
 
 
-def test_a_full_board_without_any_of_these_is_a_draw() -> None:
+def test_full_board_without_a_winner_is_a_draw() -> None:
     match = played(DRAWN, board_size=3)
     assert match.to_move() == ()
     assert match.returns() == (0.0, 0.0)
     assert "." not in "".join(match.observe(0).text.splitlines()[1:])
 
 
-def test_with_a_swap_a_full_board_takes_one_decision_more() -> None:
+def test_swap_adds_a_decision_to_a_full_board() -> None:
     match = played(f"e4 {DRAWN}", board_size=3, swap=True)
     assert len(match.events) == match.game.max_decisions == 20
     assert match.returns() == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("middle", ["", "d4 a1 ", "d1 d4 "], ids=["empty", "own stone", "opponent's stone"])
-def test_a_ring_may_be_round_anything(middle: str) -> None:
+def test_ring_may_enclose_any_cell(middle: str) -> None:
     match = played(f"{middle}c3 a2 d3 b1 e4 e2 e5 a3 d5 c6 c4", board_size=4)
     assert match.to_move() == ()
     assert match.returns() == (1.0, -1.0)
 
 
-def test_three_stones_that_touch_each_other_are_no_ring_and_a_corner_is_no_side() -> None:
+def test_triangle_is_no_ring_and_corner_is_no_side() -> None:
     assert played("c3 a2 d3 b1 d4", board_size=4).to_move() == (1,)
     # a chain along the top from corner a1 touches the top side alone; with a2 it touches two
     assert played("a1 d5 b1 d6 c1 e6 a2 e5", board_size=4).to_move() == (0,)
@@ -173,7 +173,7 @@ def test_three_stones_that_touch_each_other_are_no_ring_and_a_corner_is_no_side(
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("size", [3, 8, 10])
 @pytest.mark.parametrize("seat", [0, 1])
-def test_the_rules_name_what_was_chosen(size: int, swap: bool, seat: int) -> None:
+def test_rules_mention_the_parameters(size: int, swap: bool, seat: int) -> None:
     rules = load_game("havannah", board_size=size, swap=swap).rules(seat)
     short = load_game("havannah", board_size=size, swap=swap).rules(seat, "compact")
     assert f"itself a hexagon, {size} cells a side" in rules
@@ -181,24 +181,24 @@ def test_the_rules_name_what_was_chosen(size: int, swap: bool, seat: int) -> Non
     assert ("o's first move may be the cell" in short) is swap
     corners = re.search(r"corner cells, which are (.*);", rules)
     assert corners is not None
-    assert set(re.findall(r"[a-z]\d+", corners[1])) == Account(size).corners
+    assert set(re.findall(r"[a-z]\d+", corners[1])) == RulesModel(size).corners
     assert f"from 1 at the top to {2 * size - 1} at the bottom" in rules
     assert "So b2 touches a2 and c2, a1 and b1, b3 and c3.\n" in rules
     assert "b2 touches a1 b1 a2 c2 b3 c3" in short
-    assert around("b2") == set("a1 b1 a2 c2 b3 c3".split()) <= Account(size).cells
+    assert around("b2") == set("a1 b1 a2 c2 b3 c3".split()) <= RulesModel(size).cells
     assert "x moves first" in rules
     assert rules.endswith(f"You play {'xo'[seat]} and move {('first', 'second')[seat]}.\n")
     assert short.endswith(f"you are {'xo'[seat]}\n")
 
 
-def test_cells_are_the_engines() -> None:
+def test_cell_names_match_the_engine() -> None:
     match = load_game("havannah").new(0)
     assert isinstance(match, OpenSpielMatch)
     names = [match.state.action_to_string(0, action) for action in match.legal_actions(0)]
     assert match.legal_moves(0) == names == [cell for row in make_rows(8) for cell in row]
 
 
-def test_the_corners_are_those_on_offer() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     assert {p.name: (p.low, p.high) for p in own_parameters("havannah")} == {
         "board_size": (3, 10),
         "swap": (None, None),
@@ -208,7 +208,7 @@ def test_the_corners_are_those_on_offer() -> None:
             load_game("havannah", board_size=size)
 
 
-def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("havannah", board_size=4).load([Event(0, "e5")])
     unparsable = ["e1", "a5", "g3", "h4", "E4", "e8", "e0", "5e", "e05", "unknown", "unknown 4", "swap"]
     for kind, replies in (("illegal", ["e5"]), ("unparsable", unparsable)):

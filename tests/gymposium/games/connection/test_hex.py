@@ -1,4 +1,4 @@
-"""Hex against an independent model of its rules, written from the words alone, and against the engine."""
+"""Hex against an independent model written from the rules text alone, and against the engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..boards import (
 
 @given(st.integers(3, 19), rngs)
 @settings(max_examples=25)
-def test_hex_as_the_rules_tell_it(size: int, rng: random.Random) -> None:
+def test_play_agrees_with_the_rules_model(size: int, rng: random.Random) -> None:
     match = load_game("hex", board_size=size).new(0)
     board = dict.fromkeys(squares(size, size), ".")
     last = chr(ord("a") + size - 1)
@@ -78,7 +78,7 @@ def test_hex_as_the_rules_tell_it(size: int, rng: random.Random) -> None:
 
 
 @pytest.mark.parametrize("size", [5, 11, 19])
-def test_the_hexagons_of_a_board_line_up(size: int) -> None:
+def test_hexagons_of_a_board_line_up(size: int) -> None:
     lines = load_game("hex", board_size=size).new(0).observe(0).text.splitlines()[1:]
     first = [line.index(".") for line in lines[1:]]
     assert first == list(range(first[0], first[0] + size)), "each row is half a cell, one character, to the right"
@@ -86,25 +86,25 @@ def test_the_hexagons_of_a_board_line_up(size: int) -> None:
 
 
 @pytest.mark.parametrize("game", examples("hex", "hex(board_size=3)", "hex(board_size=19)"), ids=lambda game: game.name)
-def test_moves_positions_and_returns_are_the_engines(game: OpenSpielGame) -> None:
+def test_moves_positions_and_returns_match_the_engine(game: OpenSpielGame) -> None:
     check_engine(game)
 
 
-def test_the_corners_are_those_on_offer() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     check_ranges("hex", {"board_size": (3, 19)})
 
 
-def test_each_seat_is_told_who_it_is() -> None:
+def test_prompts_tell_each_seat_its_side() -> None:
     check_seats("hex", "xo")
 
 
-def test_each_style_tells_all_that_a_seat_knows_and_no_more() -> None:
+def test_each_style_shows_exactly_what_the_seat_knows() -> None:
     check_leaks_of_example("hex")
 
 
-def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     check_refused("hex(board_size=12)", [], ["m1", "a13", "a0", "A1", "a01", "1a"])
 
 
-def test_a_fork_goes_on_by_itself_with_dice_of_its_own() -> None:
+def test_forks_continue_independently() -> None:
     check_forks("hex")

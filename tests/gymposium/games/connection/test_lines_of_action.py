@@ -1,4 +1,4 @@
-"""Lines of Action against an independent model of its rules, written from the words alone."""
+"""Lines of Action against an independent model written from the rules text alone."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def check(match: Match, board: Board, moves: int, seat: int | None, drawing: lis
         assert match.observe(who, "compact").text == short
 
 
-def as_told(match: Match, rng: random.Random, restless: float) -> str:
+def play_by_rules(match: Match, rng: random.Random, restless: float) -> str:
     """Play beside the model, and return how the match ends. A higher `restless` means more captures and fewer moves
     back."""
     most = match.game.params["max_game_length"]
@@ -139,9 +139,9 @@ def as_told(match: Match, rng: random.Random, restless: float) -> str:
         return how
 
 
-def test_the_game_as_the_rules_tell_it() -> None:
+def test_play_agrees_with_the_rules_model() -> None:
     ends = {
-        as_told(load_game("lines_of_action", max_game_length=most).new(0), random.Random(seed), restless)
+        play_by_rules(load_game("lines_of_action", max_game_length=most).new(0), random.Random(seed), restless)
         for most, restless, seeds in ((1000, 0.5, (0, 1, 2, 5, 31)), (1000, 0.95, (0, 2, 8, 55)), (20, 1.0, (0, 1)))
         for seed in seeds
     }
@@ -153,7 +153,7 @@ def played(moves: str, **params: int) -> Match:
     return load_game("lines_of_action", **params).load(events)
 
 
-def test_a_position_comes_back_no_matter_whose_turn_it_then_was() -> None:
+def test_repeated_position_ignores_the_side_to_move() -> None:
     """x returns in three moves, o in two: the position is that of the start, with o to move."""
     match = played("d8d6 h6f4 d6b6 f4h6")
     assert match.to_move() == (0,)
@@ -174,7 +174,7 @@ def winning(seed: int) -> list[Event]:
         seed += 1
 
 
-def test_the_last_move_does_not_win() -> None:
+def test_win_on_the_last_allowed_move_is_a_draw() -> None:
     events = winning(0)
     before = load_game("lines_of_action", max_game_length=len(events) + 1).load(events)
     assert sorted(before.returns()) == [-1.0, 1.0]
@@ -185,7 +185,7 @@ def test_the_last_move_does_not_win() -> None:
 
 @pytest.mark.parametrize("most", [20, 60, 1000])
 @pytest.mark.parametrize("seat", [0, 1])
-def test_each_seat_is_told_who_it_is_and_when_it_ends(most: int, seat: int) -> None:
+def test_prompts_tell_each_seat_its_side_and_the_limit(most: int, seat: int) -> None:
     game = load_game("lines_of_action", max_game_length=most)
     assert f"a draw, too, after {most} moves" in game.rules(seat)
     assert f"or after {most} moves" in game.rules(seat, "compact")
@@ -195,14 +195,14 @@ def test_each_seat_is_told_who_it_is_and_when_it_ends(most: int, seat: int) -> N
     assert game.rules(seat, "compact").endswith(f"you are {'xo'[seat]}\n")
 
 
-def test_the_example_of_a_move_is_true() -> None:
+def test_example_move_in_the_rules_is_legal() -> None:
     match = load_game("lines_of_action").new(0)
     example = re.search(r"whether or not it captures: (\w+)\.", match.game.rules(0))
     assert example is not None
     assert example[1] in (match.legal_moves(0) or [])
 
 
-def test_names_are_the_engines_without_its_marks() -> None:
+def test_move_names_drop_the_engines_marks() -> None:
     match = load_game("lines_of_action").new(0)
     assert isinstance(match, OpenSpielMatch)
     engines = [match.state.action_to_string(0, action) for action in match.legal_actions(0)]
@@ -210,14 +210,14 @@ def test_names_are_the_engines_without_its_marks() -> None:
     assert match.legal_moves(0) == [name[:2] + name[3:] for name in engines]
 
 
-def test_how_a_position_came_about_is_part_of_what_a_seat_knows() -> None:
+def test_view_includes_the_move_history() -> None:
     one = played("d8d6 h6f4 b1b3")
     other = played("b1b3 h6f4 d8d6")
     assert one.observe(0).text.splitlines()[1:9] == other.observe(0).text.splitlines()[1:9]
     assert one.view(0) != other.view(0)
 
 
-def test_the_tensor_tells_which_side_is_the_seats_own() -> None:
+def test_tensor_shows_the_seats_own_side() -> None:
     match = load_game("lines_of_action").new(0)
     match.apply({0: "b1b3"})
     board = after(beginning(), "b1b3")
@@ -229,14 +229,14 @@ def test_the_tensor_tells_which_side_is_the_seats_own() -> None:
             assert list(tensor[:, row, column]) == [piece == "x", piece == "o", piece == ".", seat]
 
 
-def test_the_corners_are_those_on_offer() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     assert [(p.name, p.low, p.high) for p in own_parameters("lines_of_action")] == [("max_game_length", 20, 1000)]
     for most in (19, 1001):
         with pytest.raises(BadParameter, match=f"max_game_length={most}"):
             load_game("lines_of_action", max_game_length=most)
 
 
-def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("lines_of_action").new(0)
     for kind, replies in (
         ("illegal", ["b1b2", "a2c2", "b1b1", "c1c4"]),

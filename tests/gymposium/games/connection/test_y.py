@@ -1,4 +1,4 @@
-"""Y against an independent model of its rules, written from the words alone: positions, legal moves, results."""
+"""Y against an independent model written from the rules text alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def check(match: Match, board: Board, size: int) -> None:
 
 @given(st.integers(3, 19), st.integers(0, 999))
 @settings(max_examples=20)
-def test_y_as_the_rules_tell_it(size: int, seed: int) -> None:
+def test_play_agrees_with_the_rules_model(size: int, seed: int) -> None:
     rng, match = random.Random(seed), load_game("y", board_size=size).new(0)
     board = {cell: "." for row in make_rows(size) for cell in row}
     for turn in range(len(board)):
@@ -82,7 +82,7 @@ def test_y_as_the_rules_tell_it(size: int, seed: int) -> None:
     pytest.fail("a full board, and nobody has won")
 
 
-def test_a_corner_belongs_to_both_its_sides() -> None:
+def test_corner_belongs_to_both_sides() -> None:
     events = [Event(i % 2, move) for i, move in enumerate("a1 b2 b1 b3 c1 c2 d1 a3 e1".split())]
     match = load_game("y", board_size=5).load(events)
     assert match.to_move() == ()
@@ -91,7 +91,7 @@ def test_a_corner_belongs_to_both_its_sides() -> None:
 
 @pytest.mark.parametrize("size", [3, 5, 10, 19])
 @pytest.mark.parametrize("seat", [0, 1])
-def test_the_rules_name_what_was_chosen(size: int, seat: int) -> None:
+def test_rules_mention_the_parameters(size: int, seat: int) -> None:
     game = load_game("y", board_size=size)
     rules, short = game.rules(seat), game.rules(seat, "compact")
     right, low = make_rows(size)[0][-1], make_rows(size)[-1][0]
@@ -106,21 +106,21 @@ def test_the_rules_name_what_was_chosen(size: int, seat: int) -> None:
     assert short.endswith(f"you are {'xo'[seat]}\n")
 
 
-def test_cells_are_the_engines() -> None:
+def test_cell_names_match_the_engine() -> None:
     match = load_game("y").new(0)
     assert isinstance(match, OpenSpielMatch)
     names = [match.state.action_to_string(0, action) for action in match.legal_actions(0)]
     assert match.legal_moves(0) == names == [cell for row in make_rows(19) for cell in row]
 
 
-def test_the_corners_are_those_on_offer() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     assert {p.name: (p.low, p.high) for p in own_parameters("y")} == {"board_size": (3, 19)}
     for size in (2, 20):
         with pytest.raises(BadParameter, match=f"board_size={size}"):
             load_game("y", board_size=size)
 
 
-def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("y", board_size=12).load([Event(0, "b2")])
     unparsable = ["m1", "l2", "b12", "a13", "a0", "B2", "2b", "b02", "unknown"]
     for kind, replies in (("illegal", ["b2"]), ("unparsable", unparsable)):

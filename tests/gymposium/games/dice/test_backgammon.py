@@ -199,7 +199,7 @@ def play(match: Match, rng: random.Random, racing: bool) -> tuple[list[Side], in
         assert match.to_move() == (seat,)
 
 
-def test_backgammon_as_the_rules_tell_it() -> None:
+def test_play_agrees_with_the_rules_model() -> None:
     met, scores = set(), set()
     for seed in range(16):
         match = load_game("backgammon(scoring_type=full_scoring)").new(seed)
@@ -229,7 +229,7 @@ def test_backgammon_as_the_rules_tell_it() -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 9, 30])
-def test_a_game_without_a_winner_is_a_draw_after_the_last_turn(limit: int) -> None:
+def test_turn_limit_without_a_winner_is_a_draw(limit: int) -> None:
     for seed in range(6):
         match = load_game("backgammon", max_player_turns=limit).new(seed)
         assert f"has won in {limit + 1} turns" in match.game.rules(1)
@@ -248,7 +248,7 @@ def test_a_game_without_a_winner_is_a_draw_after_the_last_turn(limit: int) -> No
         ("full_scoring", "3 and -3 if besides one of the loser's checkers is on the bar or in the winner's home", 3),
     ],
 )
-def test_what_a_win_counts_is_told(scoring: str, told: str, most: int) -> None:
+def test_rules_state_the_scoring(scoring: str, told: str, most: int) -> None:
     game = load_game("backgammon", scoring_type=scoring)
     assert game.utility_range == (-most, most)
     for seat in (0, 1):
@@ -257,7 +257,7 @@ def test_what_a_win_counts_is_told(scoring: str, told: str, most: int) -> None:
         assert f"you are {'xo'[seat]}" in game.rules(seat, "compact")
 
 
-def test_a_backgammon_player_knows_how_many_turns_were_played() -> None:
+def test_view_includes_the_number_of_turns() -> None:
     match = load_game("backgammon").new(5)
     rng = random.Random(5)
     assert isinstance(match, OpenSpielMatch)
@@ -273,23 +273,23 @@ def test_a_backgammon_player_knows_how_many_turns_were_played() -> None:
     examples("backgammon", "backgammon(max_player_turns=1)", "backgammon(scoring_type=enable_gammons)"),
     ids=lambda game: game.name,
 )
-def test_moves_positions_and_returns_are_the_engines(game: OpenSpielGame) -> None:
+def test_moves_positions_and_returns_match_the_engine(game: OpenSpielGame) -> None:
     check_engine(game)
 
 
-def test_the_corners_are_those_on_offer() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     check_ranges("backgammon", {"scoring_type": (None, None), "max_player_turns": (1, 5000)})
 
 
-def test_each_seat_is_told_who_it_is() -> None:
+def test_prompts_tell_each_seat_its_side() -> None:
     check_seats("backgammon", "xo")
 
 
-def test_each_style_tells_all_that_a_seat_knows_and_no_more() -> None:
+def test_each_style_shows_exactly_what_the_seat_knows() -> None:
     check_leaks_of_example("backgammon")
 
 
-def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     check_refused(
         "backgammon",
         ["pass", "bar/20", "1/off", "24/23 24/23", "6/off 6/off low die first"],
@@ -297,5 +297,5 @@ def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable() -> None:
     )
 
 
-def test_a_fork_goes_on_by_itself_with_dice_of_its_own() -> None:
+def test_forks_continue_independently() -> None:
     check_forks("backgammon")

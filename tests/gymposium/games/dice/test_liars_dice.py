@@ -24,7 +24,7 @@ dice_games = st.fixed_dictionaries(
 
 @given(dice_games, seeds)
 @settings(max_examples=40)
-def test_liars_dice_prompts_and_results(params: dict[str, object], seed: int) -> None:
+def test_prompts_and_results_match_the_engine(params: dict[str, object], seed: int) -> None:
     game = load_game("liars_dice", **params)
     sides, rule = game.params["dice_sides"], game.params["bidding_rule"]
     for style in ("full", "compact"):
@@ -76,11 +76,11 @@ def raises(bids: list[str], quantity: int, face: int, rule: str) -> bool:
     return face > last_face or (face == last_face and quantity > last_quantity)
 
 
-def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     check_readings("liars_dice", ["liar", "12x6"], ["2-3", "0x1", "Liar", "bid 1x1", "1x0"])
 
 
-def test_both_ends_of_every_range_can_be_played() -> None:
+def test_parameter_ranges_are_playable_at_both_ends() -> None:
     check_ends_of_ranges("liars_dice", {"numdice": (1, 6), "dice_sides": (2, 9)})
 
 
@@ -88,7 +88,7 @@ def test_nothing_leaks() -> None:
     check_nothing_leaks("liars_dice(numdice=2)", 20)
 
 
-def test_a_bit_of_what_is_hidden_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leak_check_detects_a_hidden_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     check_hint_is_found(
         "liars_dice(numdice=2)", 20, lambda state, seat: state.history()[2 * (1 - seat)] % 2, monkeypatch
     )

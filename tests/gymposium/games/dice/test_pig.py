@@ -1,4 +1,4 @@
-"""Pig against an independent model of its rules, written from the words alone, and against the engine."""
+"""Pig against an independent model written from the rules text alone, and against the engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NUMBERS = re.compile(
 
 @given(st.integers(1, 60), st.integers(2, 12), st.integers(1, 80), st.integers(0, 9999), st.sampled_from((0.3, 0.7, 1)))
 @settings(max_examples=60)
-def test_pig_as_the_rules_tell_it(winscore: int, sides: int, horizon: int, seed: int, daring: float) -> None:
+def test_play_agrees_with_the_rules_model(winscore: int, sides: int, horizon: int, seed: int, daring: float) -> None:
     match = load_game("pig", winscore=winscore, diceoutcomes=sides, horizon=horizon).new(seed)
     rules = match.game.rules(0)
     assert f"one die of {sides} sides" in rules
@@ -69,7 +69,7 @@ def test_pig_as_the_rules_tell_it(winscore: int, sides: int, horizon: int, seed:
         assert match.observe(who, "compact").text.endswith(f"over after {decisions}\nlegal none\n")
 
 
-def test_a_pig_player_knows_how_many_decisions_are_left() -> None:
+def test_view_includes_the_remaining_decisions() -> None:
     first = load_game("pig").load([Event(0, "stop"), Event(1, "stop")])
     second = load_game("pig").load(
         [Event(0, "roll"), Event(CHANCE, "Roll 1"), Event(1, "roll"), Event(CHANCE, "Roll 1")]
@@ -82,7 +82,7 @@ def test_a_pig_player_knows_how_many_decisions_are_left() -> None:
     assert first.view(0) != later.view(0)
 
 
-def test_the_pig_tensor_has_the_seats_own_score_first() -> None:
+def test_tensor_has_the_seats_own_score_first() -> None:
     events = [Event(0, "roll"), Event(CHANCE, "Roll 5"), Event(0, "stop"), Event(1, "roll"), Event(CHANCE, "Roll 3")]
     match = load_game("pig(winscore=20)").load(events)
     for seat, expected in enumerate(([3, 5, 0], [3, 0, 5])):
@@ -93,21 +93,21 @@ def test_the_pig_tensor_has_the_seats_own_score_first() -> None:
 
 
 @pytest.mark.parametrize("game", examples("pig", *CORNERS), ids=lambda game: game.name)
-def test_moves_positions_and_returns_are_the_engines(game: OpenSpielGame) -> None:
+def test_moves_positions_and_returns_match_the_engine(game: OpenSpielGame) -> None:
     check_engine(game)
 
 
-def test_the_corners_are_those_on_offer() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     check_ranges("pig", {"winscore": (1, 1000), "diceoutcomes": (2, 100), "horizon": (1, 10000)})
 
 
-def test_each_style_tells_all_that_a_seat_knows_and_no_more() -> None:
+def test_each_style_shows_exactly_what_the_seat_knows() -> None:
     check_leaks_of_example("pig")
 
 
-def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     check_refused("pig", [], ["Roll", "hold", "roll 6"])
 
 
-def test_a_fork_goes_on_by_itself_with_dice_of_its_own() -> None:
+def test_forks_continue_independently() -> None:
     check_forks("pig")

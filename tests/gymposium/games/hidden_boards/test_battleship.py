@@ -1,4 +1,4 @@
-"""Battleship against an independent model of its rules, written from the words alone. Fleets for search are drawn
+"""Battleship against an independent model written from the rules text alone. Fleets for search are drawn
 evenly."""
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def check(match: Match, sides: list[Side], params: dict[str, Any], sizes: list[i
 
 @given(boards.filter(fits), st.randoms(use_true_random=False))
 @settings(max_examples=20, deadline=None)
-def test_battleship_as_the_rules_tell_it(params: dict[str, Any], rng: random.Random) -> None:
+def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Random) -> None:
     game = load_game("battleship", **params)
     sizes = list(map(int, params["ship_sizes"].split("-")))
     width, height, repeats = params["board_width"], params["board_height"], params["allow_repeated_shots"]
@@ -162,7 +162,7 @@ def test_battleship_as_the_rules_tell_it(params: dict[str, Any], rng: random.Ran
         assert f"result {result:+g}\n" in match.observe(seat, "compact").text
 
 
-def test_the_match_ends_with_the_last_ship() -> None:
+def test_match_ends_with_the_last_ship() -> None:
     game = load_game("battleship", **SMALL)
     placed = [Event(0, "A1 across"), Event(1, "A1 across"), Event(0, "B1 across"), Event(1, "B1 across")]
     fleet = ["A1", "A2", "A3", "B1", "B2"]
@@ -173,7 +173,7 @@ def test_the_match_ends_with_the_last_ship() -> None:
     assert match.observe(0).text.count("sank") == 2 + 1  # and the legend's
 
 
-def test_a_second_shot_at_a_square_is_told_what_holds_by_then() -> None:
+def test_repeated_shot_reports_the_current_state() -> None:
     game = load_game("battleship", **SMALL, allow_repeated_shots=True)
     placed = [Event(0, "A1 across"), Event(1, "A1 across"), Event(0, "B1 across"), Event(1, "B1 across")]
     match = game.load([*placed, *[Event(s, q) for q in ("B1", "B1", "B2", "B1") for s in (0, 1)]])
@@ -181,7 +181,7 @@ def test_a_second_shot_at_a_square_is_told_what_holds_by_then() -> None:
     assert "sank a ship if the ship there is sunk by then" in game.rules(0)
 
 
-def test_a_fleet_that_fills_the_board_is_refused() -> None:
+def test_fleet_that_fills_the_board_is_refused() -> None:
     with pytest.raises(BadParameter, match="covers 20 squares"):
         load_game("battleship", board_width=6, ship_sizes="4-3-3-2-2-2-1-1-1-1")
     bounds = {p.name: (p.low, p.high) for p in host().game("battleship").parameters if p.low is not None}
@@ -193,7 +193,7 @@ def test_a_fleet_that_fills_the_board_is_refused() -> None:
     }
 
 
-def test_squares_are_moves_and_anything_else_is_unparsable() -> None:
+def test_anything_but_a_move_is_unparsable() -> None:
     match = load_game("battleship", board_width=10).new(0)
     kinds = {
         reply: read(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind
@@ -236,7 +236,7 @@ def all_fleets(sizes: list[int]) -> list[tuple[tuple[int, ...], ...]]:
     ("sizes", "squares"),
     [([2, 2], ()), ([3, 2], (5,)), ([2, 1, 1], (5, 6, 0)), ([2, 2], (5, 6, 9, 5)), ([3, 2], (1, 5, 9, 2, 6))],
 )
-def test_fleets_are_drawn_evenly(sizes: list[int], squares: tuple[int, ...]) -> None:
+def test_fleets_are_sampled_uniformly(sizes: list[int], squares: tuple[int, ...]) -> None:
     """Compares with the list of all fleets that give the same results."""
     rng = random.Random(0)
     everything = all_fleets(sizes)
@@ -258,7 +258,7 @@ def test_fleets_are_drawn_evenly(sizes: list[int], squares: tuple[int, ...]) -> 
 
 
 @pytest.mark.parametrize("params", [SMALL, {**SMALL, "allow_repeated_shots": True}, {"ship_sizes": "5-4-3-3-2"}])
-def test_worlds_look_the_same_to_the_seat(params: dict[str, Any]) -> None:
+def test_worlds_are_consistent_with_the_seats_view(params: dict[str, Any]) -> None:
     game, rng = load_game("battleship", **params), random.Random(3)
     match, others = game.new(0), 0
     while match.to_move():

@@ -1,4 +1,4 @@
-"""Dark hex against an independent model of its rules, written from the words alone. Worlds have the right
+"""Dark hex against an independent model written from the rules text alone. Worlds have the right
 probabilities."""
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ AROUND = ((0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1))
 
 
 @dataclass
-class Account:
+class RulesModel:
     """Model of a match, by the rules in the prompt."""
 
     rows: int
@@ -79,7 +79,7 @@ def drawn(text: str) -> dict[str, str]:
     return {f"{c}{row[1]}": cell for row in rows for c, cell in zip(columns, row[2], strict=True)}
 
 
-def check(match: Match, account: Account, obstype: str) -> None:
+def check(match: Match, account: RulesModel, obstype: str) -> None:
     """Check what both seats are shown."""
     for seat in (0, 1):
         full, compact = match.observe(seat).text, match.observe(seat, "compact").text
@@ -101,9 +101,9 @@ def check(match: Match, account: Account, obstype: str) -> None:
 
 @given(boards, rngs)
 @settings(max_examples=40, deadline=None)
-def test_dark_hex_as_the_rules_tell_it(params: dict[str, Any], rng: random.Random) -> None:
+def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Random) -> None:
     game = load_game("dark_hex", **params)
-    match, account = game.new(0), Account(params["num_rows"], params["num_cols"], known=({}, {}))
+    match, account = game.new(0), RulesModel(params["num_rows"], params["num_cols"], known=({}, {}))
     rows, last = params["num_rows"], chr(ord("a") + params["num_cols"] - 1)
     goals = (f"join top (row 1) to bottom (row {rows})", f"join left (column a) to right (column {last})")
     for seat in (0, 1):
@@ -130,7 +130,7 @@ def test_dark_hex_as_the_rules_tell_it(params: dict[str, Any], rng: random.Rando
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(2, 2), (2, 5), (5, 2), (3, 3), (11, 4)])
-def test_the_example_of_touching_cells_is_on_the_board(rows: int, columns: int) -> None:
+def test_adjacency_example_in_the_rules_is_on_the_board(rows: int, columns: int) -> None:
     rules = load_game("dark_hex", num_rows=rows, num_cols=columns).rules(0)
     example = rules.partition("up to six others: ")[2].partition(". A dot")[0]
     assert example.startswith("b2" if rows > 2 and columns > 2 else "b1")
@@ -144,7 +144,7 @@ def test_the_example_of_touching_cells_is_on_the_board(rows: int, columns: int) 
             assert (ord(at[0]) - ord(cell[0]), int(at[1:]) - int(cell[1:])) in AROUND
 
 
-def test_rules_tell_what_happens_on_a_taken_cell() -> None:
+def test_rules_explain_a_taken_cell() -> None:
     for version, words in [("cdh", "you try another one, until you have put a stone"), ("adh", "your turn is over")]:
         game = load_game("dark_hex", gameversion=version)
         assert words in game.rules(0)
@@ -154,7 +154,7 @@ def test_rules_tell_what_happens_on_a_taken_cell() -> None:
         assert "told each time" in load_game(game.name, obstype="reveal-numturns").rules(1)
 
 
-def test_nobody_is_told_how_often_the_other_tried() -> None:
+def test_view_hides_the_opponents_failed_tries() -> None:
     """The engine's views count the tries of both players."""
     straight = [Event(0, "b2"), Event(1, "a1"), Event(0, "c3"), Event(1, "a2")]
     detour = [Event(0, "b2"), Event(1, "b2"), Event(1, "a1"), Event(0, "c3"), Event(1, "c3"), Event(1, "a2")]
@@ -200,7 +200,7 @@ def histories(
 @pytest.mark.slow
 @pytest.mark.parametrize("obstype", ["reveal-nothing", "reveal-numturns"])
 @pytest.mark.parametrize("version", ["cdh", "adh"])
-def test_worlds_are_as_likely_as_random_play_makes_them(version: str, obstype: str) -> None:
+def test_worlds_have_the_probabilities_of_random_play(version: str, obstype: str) -> None:
     """Compares with the list of all histories in which a seat has seen and done the same."""
     game, rng = load_game("dark_hex", num_cols=2, obstype=obstype, gameversion=version), random.Random(1)
     looked = 0
@@ -227,7 +227,7 @@ def test_worlds_are_as_likely_as_random_play_makes_them(version: str, obstype: s
     assert looked >= 3
 
 
-def test_unseen_tries_that_cost_a_turn_are_drawn_evenly() -> None:
+def test_unseen_failed_tries_are_sampled_uniformly() -> None:
     """Seat 0 puts stones on cells 0, 1 and 2, finds a stone on 3, and puts one more on 4. After each of its five tries
     the other seat has tried one of seven cells."""
     tries, rng = [(0, True), (1, True), (2, True), (3, False), (4, True)], random.Random(0)
@@ -244,7 +244,7 @@ def test_unseen_tries_that_cost_a_turn_are_drawn_evenly() -> None:
     assert abs(distance - len(possible)) < 4 * (2 * len(possible)) ** 0.5
 
 
-def test_both_ends_of_the_sizes_can_be_played() -> None:
+def test_extreme_boards_are_playable() -> None:
     for key in ("num_rows", "num_cols"):
         assert [(p.low, p.high) for p in host().game("dark_hex").parameters if p.name == key] == [(2, 11)]
     for rows, columns in [(2, 2), (2, 11), (11, 2), (11, 11)]:
@@ -255,7 +255,7 @@ def test_both_ends_of_the_sizes_can_be_played() -> None:
         assert sorted(match.returns()) == [-1.0, 1.0]
 
 
-def test_a_cell_is_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("dark_hex", num_rows=11, num_cols=11).load([Event(0, "b2")])
     legal = match.legal_moves(1)
     kinds = {

@@ -20,7 +20,7 @@ SQUARES = [f"{c}{r}" for r in "321" for c in "abc"]
 
 @given(st.sampled_from(["reveal-nothing", "reveal-numturns"]), st.sampled_from(["classical", "abrupt"]), seeds)
 @settings(max_examples=60)
-def test_phantom_ttt_shows_what_a_seat_has_found_out(obstype: str, version: str, seed: int) -> None:
+def test_prompt_shows_what_the_seat_has_discovered(obstype: str, version: str, seed: int) -> None:
     match = load_game("phantom_ttt", obstype=obstype, gameversion=version).new(0)
     board: dict[str, int] = {}
     known: list[dict[str, int]] = [{}, {}]
@@ -68,7 +68,7 @@ def check_phantom(
     assert past.replace(" (taken)", "!") == (", ".join(tried) or "none")
 
 
-def test_phantom_ttt_rules_tell_what_happens_on_a_taken_square() -> None:
+def test_rules_explain_a_taken_square() -> None:
     for version, words in [("classical", "you try another one"), ("abrupt", "your turn is over")]:
         game = load_game("phantom_ttt", gameversion=version)
         assert words in game.rules(0)
@@ -78,7 +78,7 @@ def test_phantom_ttt_rules_tell_what_happens_on_a_taken_square() -> None:
         assert "told each time" in load_game(game.name, obstype="reveal-numturns").rules(1)
 
 
-def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     check_readings("phantom_ttt", [], ["b4", "B2", "d1", "22"])
 
 
@@ -86,5 +86,5 @@ def test_nothing_leaks() -> None:
     check_nothing_leaks("phantom_ttt", 20)
 
 
-def test_a_bit_of_what_is_hidden_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leak_check_detects_a_hidden_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     check_hint_is_found("phantom_ttt", 20, lambda state, seat: len(state.history()), monkeypatch)

@@ -15,14 +15,14 @@ from ..matches import own_parameters
 boards = st.tuples(st.integers(4, 12), st.integers(4, 12), st.integers(3, 6))
 
 
-def test_the_ranges_of_connect_four_are_those_on_offer() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     ranges = {p.name: (p.low, p.high) for p in own_parameters("connect_four")}
     assert ranges == {"rows": (4, 12), "columns": (4, 12), "x_in_row": (3, 6)}  # as drawn below
 
 
 @given(boards, st.randoms(use_true_random=False))
 @settings(max_examples=40)
-def test_connect_four_on_any_board(board: tuple[int, int, int], rng: object) -> None:
+def test_play_agrees_with_the_rules_on_any_board(board: tuple[int, int, int], rng: object) -> None:
     rows, columns, x_in_row = board
     assume(x_in_row <= max(rows, columns))
     match = load_game("connect_four", rows=rows, columns=columns, x_in_row=x_in_row).new(0)
@@ -64,6 +64,6 @@ def longest_line(cells: list[list[str]], mark: str) -> int:
     return best
 
 
-def test_a_board_on_which_nobody_can_win_is_refused() -> None:
+def test_unwinnable_board_is_refused() -> None:
     with pytest.raises(BadParameter, match="x_in_row=6 cannot be reached on a board of 5 rows and 4 columns"):
         load_game("connect_four(rows=5,columns=4,x_in_row=6)")

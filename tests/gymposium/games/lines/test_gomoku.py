@@ -1,4 +1,4 @@
-"""Gomoku against an independent model of its rules, written from the words alone: positions, legal moves, results."""
+"""Gomoku against an independent model written from the rules text alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def longest(board: Board, point: tuple[int, int], size: int, *, wrap: bool) -> i
     return best
 
 
-def as_told(match: Match, rng: random.Random) -> tuple[float, float]:
+def play_by_rules(match: Match, rng: random.Random) -> tuple[float, float]:
     """Play at random beside the model, and return the result by the rules."""
     size, connect, anti, wrap = (match.game.params[name] for name in ("size", "connect", "anti", "wrap"))
     board: Board = dict.fromkeys(itertools.product(range(size), repeat=2), ".")
@@ -91,27 +91,27 @@ def parameters(draw: st.DrawFn) -> dict[str, int | bool]:
 
 @given(parameters(), st.integers(0, 999))
 @settings(max_examples=40)
-def test_gomoku_as_the_rules_tell_it(params: dict[str, int | bool], seed: int) -> None:
+def test_play_agrees_with_the_rules_model(params: dict[str, int | bool], seed: int) -> None:
     match = load_game("gomoku", **params).new(0)
-    result = as_told(match, random.Random(seed))
+    result = play_by_rules(match, random.Random(seed))
     assert match.to_move() == ()
     assert match.returns() == result
 
 
 @pytest.mark.parametrize("wrap", [False, True])
 @pytest.mark.parametrize("anti", [False, True])
-def test_a_full_board_is_a_draw(anti: bool, wrap: bool) -> None:
+def test_full_board_is_a_draw(anti: bool, wrap: bool) -> None:
     ends = set()
     for seed in range(30):
         match = load_game("gomoku", size=5, anti=anti, wrap=wrap).new(0)
-        ends.add(as_told(match, random.Random(seed)))
+        ends.add(play_by_rules(match, random.Random(seed)))
         assert [str(value) for value in match.returns()].count("-0.0") == 0
     assert ends == {(1.0, -1.0), (-1.0, 1.0), (0.0, 0.0)}
 
 
 @pytest.mark.parametrize("params", plain_examples("gomoku"))
 @pytest.mark.parametrize("seat", [0, 1])
-def test_the_rules_name_what_was_chosen(params: dict[str, int | bool], seat: int) -> None:
+def test_rules_mention_the_parameters(params: dict[str, int | bool], seat: int) -> None:
     game = load_game("gomoku", **params)
     size, connect, anti, wrap = (game.params[name] for name in ("size", "connect", "anti", "wrap"))
     rules, short = game.rules(seat), game.rules(seat, "compact")
@@ -137,7 +137,7 @@ def play_line(moves: str, **params: bool) -> tuple[float, ...]:
     return match.returns()
 
 
-def test_more_than_five_count_too() -> None:
+def test_more_than_five_in_a_row_win() -> None:
     assert play_line("a1 a15 b1 c15 c1 e15 e1 g15 f1 i15 d1") == (1.0, -1.0)
 
 
@@ -150,14 +150,14 @@ def test_more_than_five_count_too() -> None:
         "o1 c4 n2 e4 a15 g4 b14 i4 m3",
     ],
 )
-def test_on_a_torus_lines_go_on_over_the_edges(moves: str) -> None:
+def test_lines_wrap_around_a_torus(moves: str) -> None:
     assert play_line(moves, wrap=True) == (1.0, -1.0)
     assert play_line(moves, wrap=True, anti=True) == (-1.0, 1.0)
     flat = load_game("gomoku").load([Event(i % 2, move) for i, move in enumerate(moves.split())])
     assert flat.to_move() == (1,)
 
 
-def test_the_corners_are_those_on_offer() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     ranges = {p.name: (p.low, p.high) for p in own_parameters("gomoku")}
     assert ranges == {"size": (5, 19), "connect": (3, 7), "anti": (None, None), "wrap": (None, None)}
     for size, connect in itertools.product((5, 19), (3, 5)):
@@ -171,9 +171,7 @@ def test_the_corners_are_those_on_offer() -> None:
     ("size", "illegal", "unparsable"),
     [(15, ["h8"], ["H8", "8h", "h16", "h0", "p1", "h08", "7,7"]), (9, ["h8"], ["a10", "j1"])],
 )
-def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable(
-    size: int, illegal: list[str], unparsable: list[str]
-) -> None:
+def test_distinguishes_illegal_from_unparsable_replies(size: int, illegal: list[str], unparsable: list[str]) -> None:
     match = load_game("gomoku", size=size).load([Event(0, "h8")])
     legal = match.legal_moves(1)
     for kind, replies in (("illegal", illegal), ("unparsable", unparsable)):
@@ -183,7 +181,7 @@ def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable(
                 match.apply({1: reply})
 
 
-def test_names_and_actions_are_the_engines_points() -> None:
+def test_point_names_and_actions_match_the_engine() -> None:
     match = load_game("gomoku", size=6).new(0)
     assert isinstance(match, OpenSpielMatch)
     for action, move in zip(match.legal_actions(0), match.legal_moves(0)):

@@ -1,4 +1,4 @@
-"""Nine men's morris against an independent model of its rules, written from the words and the picture alone."""
+"""Nine men's morris against an independent model written from the rules text and the picture alone."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NEXT = {p: {q for way in ((1, 0), (-1, 0), (0, 1), (0, -1)) if (q := follow(p, *
 MILLS = [{p, q, r} for p in POINTS for way in ((1, 0), (0, 1)) if (q := follow(p, *way)) and (r := follow(q, *way))]
 
 
-class Account:
+class RulesModel:
     """Model of a match, by the rules in the prompt."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ def told_limit() -> int:
     return int(found[1])
 
 
-def check_position(match: OpenSpielMatch, account: Account) -> None:
+def check_position(match: OpenSpielMatch, account: RulesModel) -> None:
     listed = [" ".join(point for point in POINTS if point in men) or "none" for men in account.men]
     for seat in (0, 1):
         drawn, points = picture(match, seat)
@@ -132,7 +132,7 @@ def check_position(match: OpenSpielMatch, account: Account) -> None:
 def play(rng: random.Random, *, kind: float, every: int) -> str:
     """Play a random match beside the model, closing mills at the rate of `kind`. Returns how it ended."""
     match: OpenSpielMatch = MORRIS.new(0)
-    account, limit = Account(), told_limit()
+    account, limit = RulesModel(), told_limit()
     while account.loser() is None and account.turns < limit:
         assert match.to_move() == (account.seat,)
         legal = match.legal_moves(account.seat)
@@ -157,7 +157,7 @@ def play(rng: random.Random, *, kind: float, every: int) -> str:
     return "two men" if len(account.men[loser]) + account.hand[loser] == 2 else "blocked"
 
 
-def test_the_picture_has_the_usual_lines() -> None:
+def test_picture_has_the_usual_lines() -> None:
     assert len(POINTS) == 24
     assert len(MILLS) == 16
     assert sum(len(ends) for ends in NEXT.values()) == 2 * 32
@@ -167,30 +167,30 @@ def test_the_picture_has_the_usual_lines() -> None:
     assert NEXT["d5"] == {"d6", "c5", "e5"}
 
 
-def test_nine_mens_morris_as_the_rules_tell_it() -> None:
+def test_play_agrees_with_the_rules_model() -> None:
     ends = {play(random.Random(seed), kind=(0.0, 0.5, 1.0)[seed % 3], every=6) for seed in range(15)}
     assert ends == {"two men", "draw"}
 
 
 def load(moves: str) -> OpenSpielMatch:
     """Load the match with these moves. Their seats follow from the rules."""
-    account, events = Account(), []
+    account, events = RulesModel(), []
     for move in moves.split():
         events.append(Event(account.seat, move))
         account.play(move)
     return MORRIS.load(events)
 
 
-def test_whoever_cannot_move_loses() -> None:
+def test_player_without_a_move_loses() -> None:
     match = load("c5 d3 d7 d6 a4 e5 f6 d5 d2 b2 e3 b4 d1 c3 e4 c4 b6 g4 d1g1 g4f4 g1g4 f4f2 g4f4")
     assert match.to_move() == ()
     assert "Men on the board: White 9, Black 9." in match.observe(0).text
     assert match.returns() == (1.0, -1.0)
 
 
-def test_the_last_turn_may_still_decide() -> None:
+def test_last_turn_can_still_win() -> None:
     rng, match = random.Random(219), MORRIS.new(0)
-    account = Account()
+    account = RulesModel()
     while match.to_move():
         legal = match.legal_moves(account.seat)
         move = legal[int(rng.random() * len(legal))]
@@ -216,7 +216,7 @@ def test_men_in_mills_are_safe_unless_all_are() -> None:
     assert match.legal_moves(0) == ["b6", "d6", "f6"]
 
 
-def test_seats_are_told_who_they_are() -> None:
+def test_prompts_tell_each_seat_its_side() -> None:
     assert MORRIS.new(0).to_move() == (0,)
     for seat in (0, 1):
         assert MORRIS.rules(seat).endswith(f"You play {COLOURS[seat]} and move {('first', 'second')[seat]}.\n")
@@ -224,7 +224,7 @@ def test_seats_are_told_who_they_are() -> None:
         assert f"draw after {told_limit()} turns of both players" in MORRIS.rules(seat, "compact")
 
 
-def test_the_tensor_tells_what_the_board_does_not() -> None:
+def test_tensor_holds_what_the_board_does_not_show() -> None:
     match = load("a7 b6 d7 d6 g7")
     for seat in (0, 1):
         tensor = match.tensor(seat)
@@ -247,7 +247,7 @@ def test_the_tensor_tells_what_the_board_does_not() -> None:
         ("0", "unparsable"),
     ],
 )
-def test_replies_are_read(reply: str, kind: str) -> None:
+def test_replies_are_classified(reply: str, kind: str) -> None:
     match = MORRIS.new(0)
     assert read(reply, match.legal_moves(0), READERS["move"], MORRIS.move_pattern).kind == kind
     if kind != "move":

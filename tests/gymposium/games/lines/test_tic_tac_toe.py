@@ -7,7 +7,7 @@ import itertools
 from gymposium import load_game
 
 
-def test_tic_tac_toe_squares_are_where_the_names_say() -> None:
+def test_squares_are_drawn_at_their_names() -> None:
     game = load_game("tic_tac_toe")
     for move in game.new(0).legal_moves(0) or []:
         match = game.new(0)
@@ -23,7 +23,7 @@ def test_tic_tac_toe_squares_are_where_the_names_say() -> None:
     assert "a3 is top left, b2 the centre" in game.rules(0)
 
 
-def test_tic_tac_toe_three_in_a_row_win_in_all_directions() -> None:
+def test_three_in_a_row_win_in_all_directions() -> None:
     game = load_game("tic_tac_toe")
     lines = [[f"{c}{r}" for c in "abc"] for r in "123"] + [[f"{c}{r}" for r in "123"] for c in "abc"]
     lines += [["a1", "b2", "c3"], ["a3", "b2", "c1"]]

@@ -1,4 +1,4 @@
-"""Ultimate tic-tac-toe against an independent model of its rules, written from the words alone."""
+"""Ultimate tic-tac-toe against an independent model written from the rules text alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ THREES = [{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {1, 4, 7}, {2, 5, 8}, {3, 6, 9}, {1, 
 HEAD = re.compile(r"You are ([xo])(.*)\. Boards won: ([1-9 ]+|none) by x, ([1-9 ]+|none) by o; drawn: ([1-9 ]+|none)\.")
 
 
-class Account:
+class RulesModel:
     """Model of a match, by the rules in the prompt."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ def drawn_boards(text: str) -> Iterator[tuple[int, dict[int, str]]]:
             yield int(number), dict(zip(NUMBERS, cells, strict=True))
 
 
-def check(match: Match, account: Account) -> None:
+def check(match: Match, account: RulesModel) -> None:
     won = [" ".join(map(str, account.that(what))) or "none" for what in ("x", "o", "drawn")]
     for seat, mark in enumerate("xo"):
         moves = account.legal() if seat == account.seat else []
@@ -92,11 +92,11 @@ def check(match: Match, account: Account) -> None:
         assert legal == f"legal {', '.join(moves) or 'none'}"
 
 
-def test_the_game_as_the_rules_tell_it() -> None:
+def test_play_agrees_with_the_rules_model() -> None:
     ends: dict[float, int] = {}
     free = drawn = 0
     for seed in range(20):
-        rng, match, account = random.Random(seed), load_game("ultimate_tic_tac_toe").new(0), Account()
+        rng, match, account = random.Random(seed), load_game("ultimate_tic_tac_toe").new(0), RulesModel()
         while not account.over():
             assert match.to_move() == (account.seat,)
             if rng.random() < 0.3:
@@ -117,14 +117,14 @@ def test_the_game_as_the_rules_tell_it() -> None:
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_each_seat_is_told_who_it_is(seat: int) -> None:
+def test_prompts_tell_each_seat_its_side(seat: int) -> None:
     game = load_game("ultimate_tic_tac_toe")
     assert "x moves first" in game.rules(seat)
     assert game.rules(seat).endswith(f"You play {'xo'[seat]} and move {('first', 'second')[seat]}.\n")
     assert game.rules(seat, "compact").endswith(f"you are {'xo'[seat]}\n")
 
 
-def test_the_example_of_a_move_is_true() -> None:
+def test_example_move_in_the_rules_is_legal() -> None:
     game = load_game("ultimate_tic_tac_toe")
     for style in ("full", "compact"):
         assert "5/3 marks" in game.rules(0, "full" if style == "full" else "compact")
@@ -136,7 +136,7 @@ def test_the_example_of_a_move_is_true() -> None:
     assert lines[7].split(" | ")[1] == ". . x", "top right of the central board"
 
 
-def test_who_finishes_a_board_may_send_to_it() -> None:
+def test_finishing_a_board_may_send_to_it() -> None:
     moves = [(0, "board 1"), (0, "1/5"), (1, "5/1"), (0, "1/9"), (1, "9/1"), (0, "1/1")]
     match = load_game("ultimate_tic_tac_toe").load([Event(*move) for move in moves])
     assert "Boards won: 1 by x, none by o; drawn: none." in match.observe(1).text
@@ -151,7 +151,7 @@ def test_who_finishes_a_board_may_send_to_it() -> None:
     ("moves", "illegal"),
     [([], ["5/3", "1/1"]), (["board 5"], ["board 5", "4/3"]), (["board 5", "5/3"], ["5/3", "5/1"])],
 )
-def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable(moves: list[str], illegal: list[str]) -> None:
+def test_distinguishes_illegal_from_unparsable_replies(moves: list[str], illegal: list[str]) -> None:
     match = load_game("ultimate_tic_tac_toe").new(0)
     for move in moves:
         match.apply({match.to_move()[0]: move})

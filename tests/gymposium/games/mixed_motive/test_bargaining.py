@@ -1,4 +1,4 @@
-"""Bargaining against an independent model of its rules, written from the words alone."""
+"""Bargaining against an independent model written from the rules text alone."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def worth(values: list[int], things: list[int]) -> int:
 
 @given(params_sets, st.randoms(use_true_random=False))
 @settings(max_examples=60, deadline=None)
-def test_bargaining_as_the_rules_tell_it(params: dict[str, Any], rng: random.Random) -> None:
+def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Random) -> None:
     game = load_game("bargaining", **params)
     most, discount, chance = params["max_turns"], params["discount"], params["prob_end"]
     for seat in (0, 1):
@@ -110,7 +110,7 @@ def test_bargaining_as_the_rules_tell_it(params: dict[str, Any], rng: random.Ran
         assert match.observe(seat, "compact").text.endswith(short)
 
 
-def test_every_deal_is_as_the_rules_say() -> None:
+def test_every_deal_satisfies_the_rules() -> None:
     engine = pyspiel.load_game("bargaining")
     rules = load_game("bargaining").rules(0)
     deals = engine.all_instances()
@@ -124,7 +124,7 @@ def test_every_deal_is_as_the_rules_say() -> None:
         assert any(deal.values[0][k] * deal.values[1][k] for k in range(3)), "one is worth something to both"
 
 
-def test_chance_comes_after_the_second_offer_and_not_after_the_last() -> None:
+def test_chance_follows_middle_offers_only() -> None:
     game = load_game("bargaining", max_turns=4, prob_end=0.1)
     match = next(
         match
@@ -148,7 +148,7 @@ def played(match: Match, moves: list[str]) -> Match:
     return match
 
 
-def test_the_deal_is_one_line_of_the_record() -> None:
+def test_deal_is_one_event_of_the_record() -> None:
     game = load_game("bargaining")
     match = game.new(3)
     assert re.fullmatch(r"pool \d \d \d, values \d+ \d+ \d+ and \d+ \d+ \d+", match.events[0].move)
@@ -157,7 +157,7 @@ def test_the_deal_is_one_line_of_the_record() -> None:
     assert game.load(match.events).view(1) == match.view(1)
 
 
-def test_worlds_are_all_deals_that_look_the_same_each_as_likely() -> None:
+def test_worlds_are_uniform_over_consistent_deals() -> None:
     """Has chance nodes between the offers, with which the engine's own sampler fails."""
     game, rng = load_game("bargaining", prob_end=0.1), random.Random(0)
     engine = pyspiel.load_game("bargaining")
@@ -182,7 +182,7 @@ def test_nothing_leaks(params: dict[str, Any]) -> None:
     assert report.worlds >= 10, report
 
 
-def test_both_ends_of_every_range_can_be_played() -> None:
+def test_parameter_ranges_are_playable_at_both_ends() -> None:
     bounds = {p.name: (p.low, p.high) for p in own_parameters("bargaining")}
     assert bounds == {"max_turns": (2, 30), "discount": (0.1, 1.0), "prob_end": (0.0, 0.9)}
     for key, span in bounds.items():
@@ -194,7 +194,7 @@ def test_both_ends_of_every_range_can_be_played() -> None:
             assert match.returns() == (0.0, 0.0)
 
 
-def test_an_offer_is_a_move_or_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("bargaining").new(3)
     replies = ["take 0 0 0", "take 7 7 7", "agree", "take 1 1", "Take 0 0 0", "take 10 0 0", "offer 1 1 1", "I agree"]
     kinds = [read(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind for reply in replies]

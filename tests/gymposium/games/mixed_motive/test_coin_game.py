@@ -1,4 +1,4 @@
-"""The coin game against an independent model of its rules, written from the words and the first drawing alone."""
+"""The coin game against an independent model written from the rules text and the first drawing alone."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def check(match: Match, board: Board, taken: list[Counter[str]], made: int, para
 
 @given(boards.filter(lambda params: items(params) <= params["rows"] * params["columns"]), st.randoms())
 @settings(max_examples=30, deadline=None)
-def test_the_coin_game_as_the_rules_tell_it(params: dict[str, Any], rng: random.Random) -> None:
+def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Random) -> None:
     game = load_game("coin_game", **params)
     rows, columns = params["rows"], params["columns"]
     colours = "abcdefghij"[: 2 + params["num_extra_coin_colors"]]
@@ -117,12 +117,12 @@ def test_the_coin_game_as_the_rules_tell_it(params: dict[str, Any], rng: random.
         ({"num_extra_coin_colors": 2}, (-64.0, 32.0)),
     ],
 )
-def test_the_range_of_results_is_what_can_be_collected(params: dict[str, Any], span: tuple[float, float]) -> None:
+def test_result_range_matches_the_collectable_coins(params: dict[str, Any], span: tuple[float, float]) -> None:
     assert load_game("coin_game", **params).utility_range == span
 
 
 @pytest.mark.slow
-def test_either_colour_of_the_other_is_as_likely() -> None:
+def test_opponents_colour_is_sampled_uniformly() -> None:
     game, rng = load_game("coin_game", num_extra_coin_colors=3), random.Random(0)
     match = game.new(5)
     match.apply({0: "up"})
@@ -140,7 +140,7 @@ def test_nothing_leaks() -> None:
     assert report.found["sampled"] >= 10
 
 
-def test_more_coins_than_squares_are_refused_and_both_ends_can_be_played() -> None:
+def test_parameter_limits_are_enforced() -> None:
     with pytest.raises(BadParameter, match="do not fit on 8 squares"):
         load_game("coin_game", rows=2, columns=4)
     bounds = {p.name: (p.low, p.high) for p in host().game("coin_game").parameters}
@@ -158,7 +158,7 @@ def test_more_coins_than_squares_are_refused_and_both_ends_can_be_played() -> No
         assert match.returns() == (0.0, 0.0)
 
 
-def test_a_direction_is_a_move_and_anything_else_unparsable() -> None:
+def test_anything_but_a_direction_is_unparsable() -> None:
     match = load_game("coin_game").new(0)
     for reply in [*STEPS, "Up", "stay", "up right", "u", ""]:
         kind = read(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind

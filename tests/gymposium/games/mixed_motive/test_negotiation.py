@@ -38,7 +38,7 @@ def told(match: Match, seat: int) -> tuple[list[int], list[int]]:
 
 @given(params_sets, st.randoms(use_true_random=False))
 @settings(max_examples=40, deadline=None)
-def test_negotiation_as_the_rules_tell_it(params: dict[str, Any], rng: random.Random) -> None:
+def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Random) -> None:
     game = load_game("negotiation", **params)
     talking, letters = params["enable_utterances"], "abcdefghij"[: params["num_symbols"]]
     for seat in (0, 1):
@@ -130,7 +130,7 @@ def our_name(action: str) -> str:
 
 
 @pytest.mark.parametrize("talking", [True, False])
-def test_it_goes_on_as_the_engine_does(talking: bool) -> None:
+def test_play_matches_the_engine_after_the_same_draw(talking: bool) -> None:
     engine = pyspiel.load_game("negotiation", {"rng_seed": 7, "enable_utterances": talking})
     game, rng, ends = load_game("negotiation", enable_utterances=talking), random.Random(0), Counter[bool]()
     for _ in range(25):
@@ -154,7 +154,7 @@ def test_it_goes_on_as_the_engine_does(talking: bool) -> None:
     assert game.max_decisions == (20 if talking else 10)
 
 
-def test_chance_draws_as_the_engine_does_and_never_nothing_but_zeros() -> None:
+def test_chance_matches_the_engine_without_all_zero_values() -> None:
     engine = pyspiel.load_game("negotiation", {"rng_seed": 1, "num_items": 1})
     game = load_game("negotiation", num_items=1)
     ours: Counter[str] = Counter()
@@ -175,7 +175,7 @@ def test_chance_draws_as_the_engine_does_and_never_nothing_but_zeros() -> None:
 
 
 @pytest.mark.slow
-def test_the_others_values_are_drawn_evenly() -> None:
+def test_opponents_values_are_sampled_uniformly() -> None:
     game, rng = load_game("negotiation", num_items=2, enable_utterances=False), random.Random(0)
     match = game.new(2)
     match.apply({0: "take 0 0"})
@@ -194,7 +194,7 @@ def test_nothing_leaks() -> None:
     assert report.worlds >= 10, report
 
 
-def test_both_ends_of_every_range_can_be_played() -> None:
+def test_parameter_ranges_are_playable_at_both_ends() -> None:
     bounds = {p.name: (p.low, p.high) for p in host().game("negotiation").parameters if p.low is not None}
     assert bounds == {"num_items": (1, 3), "num_symbols": (2, 10), "utterance_dim": (1, 3)}
     for key, span in bounds.items():
@@ -206,7 +206,7 @@ def test_both_ends_of_every_range_can_be_played() -> None:
             assert match.events[-1].move == "agree"
 
 
-def test_a_proposal_is_a_move_or_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("negotiation").new(3)
     replies = ["take 0 0 0", "agree", "say abc", "take 1 1", "take 6 0 0", "say abf", "say ab", "Say abc", "hello"]
     kinds = [read(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind for reply in replies]

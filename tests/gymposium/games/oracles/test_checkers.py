@@ -50,7 +50,7 @@ def kinds(match: Match, path: Path, legal: set[Path]) -> set[str]:
     return found | ({"a man is crowned"} if path[-1][1] in "18" else set())
 
 
-def test_random_games() -> None:
+def test_random_games_match_pydraughts() -> None:
     seen, lost = set[str](), 0
     for seed in range(SEEDS):
         rng = random.Random(seed)

@@ -76,7 +76,7 @@ def liked(board: chess.Board, rng: random.Random) -> chess.Move:
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_random_games(seed: int) -> None:
+def test_random_games_match_python_chess(seed: int) -> None:
     rng = random.Random(seed)
     match, board = CHESS.begin(0), chess.Board()
     while not check(match, board):
@@ -85,7 +85,7 @@ def test_random_games(seed: int) -> None:
         board.push(move)
 
 
-def test_a_pinned_pawn_has_no_right_to_capture() -> None:
+def test_pinned_pawn_has_no_en_passant_right() -> None:
     match, board = CHESS.begin(0), chess.Board()
     dance = "g8f6 g1f3 f6g8 f3g1".split()
     assert go(match, board, *"e2e4 f7f5 e4f5 e7e5 d1e2 e5e4 d2d4".split(), *dance, *dance)
@@ -110,7 +110,7 @@ DOUBLE_STEPS = {
 
 @pytest.mark.parametrize(("fen", "dance", "count"), DOUBLE_STEPS.values(), ids=DOUBLE_STEPS)
 @pytest.mark.parametrize("mirrored", [False, True], ids=["white", "black"])
-def test_a_double_step(fen: str, dance: str, count: int, mirrored: bool) -> None:
+def test_double_steps_match_python_chess(fen: str, dance: str, count: int, mirrored: bool) -> None:
     board, moves = chess.Board(f"{fen} w - - 0 1"), ["d2d4", *dance.split(), *dance.split()]
     if mirrored:
         board, first = one_move_earlier(board.mirror())
@@ -175,7 +175,7 @@ def returning(board: chess.Board, rng: random.Random) -> list[str]:
     return []
 
 
-def test_random_double_steps() -> None:
+def test_random_double_steps_match_python_chess() -> None:
     rng, legal = random.Random(0), [0, 0]
     for _ in range(10_000):
         board = random_double_step(rng)
@@ -216,7 +216,7 @@ PERFT = {
 
 
 @pytest.mark.parametrize("fen", PERFT.values(), ids=PERFT)
-def test_each_move_and_each_answer(fen: str) -> None:
+def test_moves_two_plies_deep_match_python_chess(fen: str) -> None:
     board = chess.Board(fen)
     match = position(board)
     check(match, board)

@@ -77,14 +77,14 @@ def melded_hand(rng: random.Random, number: int) -> list[str]:
     return start + rng.sample([card for card in CARDS if card not in start], number - len(start))
 
 
-def test_the_deadwood_of_random_hands() -> None:
+def test_deadwood_of_random_hands_matches_the_solver() -> None:
     utils, rng, cards = pyspiel.gin_rummy.GinRummyUtils(13, 4, 10), random.Random(0), list(CARDS)
     for _ in range(SEEDS):
         hand = melded_hand(rng, 10)
         assert utils.min_deadwood([cards.index(card) for card in hand]) == deadwood(frozenset(hand))
 
 
-def test_a_knock_is_offered_as_the_rules_tell_it() -> None:
+def test_knock_is_offered_according_to_the_rules() -> None:
     rng = random.Random(1)
     offered = [0, 0]
     for _ in range(SEEDS):
@@ -106,7 +106,7 @@ def test_a_knock_is_offered_as_the_rules_tell_it() -> None:
     assert all(offered)
 
 
-def test_a_knock_that_only_another_discard_allows_is_not_offered_as_the_rules_say() -> None:
+def test_knock_needing_another_discard_is_not_offered() -> None:
     match = deal("4s 5s 6s 7s 5c 6c 2d 4d 5d 6d", "As 2s 3c Ad 3d 9c 7d 9d Jh Td", "6h")
     match.apply({0: "draw upcard"})
     assert min(deadwood(frozenset("4s 5s 6s 7s 5c 6c 2d 4d 5d 6d 6h".split()) - {card}) for card in CARDS) == 10
@@ -136,7 +136,7 @@ LAY_OFFS = {
 
 
 @pytest.mark.parametrize(("mine", "theirs", "upcard"), LAY_OFFS.values(), ids=LAY_OFFS)
-def test_lay_offs(mine: str, theirs: str, upcard: str) -> None:
+def test_lay_offs_match_the_solver(mine: str, theirs: str, upcard: str) -> None:
     match = deal(mine, theirs, upcard)
     match.apply({0: "draw upcard"})
     match.apply({0: "knock"})
@@ -173,7 +173,7 @@ def check_lay_offs(match: OpenSpielMatch, discard: str) -> int:
     return count
 
 
-def test_lay_offs_of_random_hands() -> None:
+def test_lay_offs_of_random_hands_match_the_solver() -> None:
     rng = random.Random(2)
     most = 0
     for _ in range(SEEDS):

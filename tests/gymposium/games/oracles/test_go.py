@@ -74,7 +74,7 @@ def begin(minigo: Any) -> tuple[Match, Any, set[bytes]]:
     return load_game("go", board_size=SIZE, komi=KOMI).new(0), oracle, {oracle.board.tobytes()}
 
 
-def test_random_games(minigo: Any) -> None:
+def test_random_games_match_minigo(minigo: Any) -> None:
     for seed in range(SEEDS):
         rng = random.Random(seed)
         match, oracle, seen = begin(minigo)
@@ -100,7 +100,7 @@ SPECIAL = {
 
 
 @pytest.mark.parametrize("moves", SPECIAL.values(), ids=SPECIAL)
-def test_special_positions(minigo: Any, moves: str) -> None:
+def test_special_positions_match_minigo(minigo: Any, moves: str) -> None:
     match, oracle, seen = begin(minigo)
     for move in moves.split():
         oracle, _ = go_on(match, oracle, move, seen)

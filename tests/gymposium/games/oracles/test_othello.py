@@ -49,7 +49,7 @@ def play(match: Match, oracle: Any, move: str) -> bool:
     return check(match, oracle)
 
 
-def test_random_games() -> None:
+def test_random_games_match_rust_reversi() -> None:
     passes = 0
     for seed in range(SEEDS):
         rng = random.Random(seed)
@@ -66,7 +66,7 @@ WIPED_OUT = {"nine moves": "e6 f4 e3 f6 g5 d6 e7 f5 c5", "nine others": "d3 c3 f
 
 
 @pytest.mark.parametrize("moves", WIPED_OUT.values(), ids=WIPED_OUT)
-def test_a_game_ends_with_the_last_disc_of_a_player(moves: str) -> None:
+def test_game_ends_with_a_players_last_disc(moves: str) -> None:
     match, oracle = load_game("othello").new(0), rust_reversi.Board()
     assert [play(match, oracle, move) for move in moves.split()] == [False] * 8 + [True]
     assert match.returns() == (1.0, -1.0)

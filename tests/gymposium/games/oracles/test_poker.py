@@ -61,7 +61,7 @@ def check_end(match: Match, oracle: pokerkit.State) -> bool:
     return True
 
 
-def test_kuhn_poker() -> None:
+def test_kuhn_poker_matches_pokerkit() -> None:
     game, rng, ended = load_game("kuhn_poker"), random.Random(0), Counter[tuple[float, ...]]()
     for seed in range(20 * SEEDS):
         match, oracle = game.new(seed), pokerkit.KuhnPoker.create_state(AUTOMATIONS, divmod=shared)
@@ -83,7 +83,7 @@ def test_kuhn_poker() -> None:
     assert ended.keys() == {(-2, 2), (-1, 1), (1, -1), (2, -2)}
 
 
-def test_leduc_poker() -> None:
+def test_leduc_poker_matches_pokerkit() -> None:
     game, rng, ended = load_game("leduc_poker"), random.Random(0), set[float]()
     for seed in range(20 * SEEDS):
         match, oracle = game.new(seed), pokerkit.LeducHoldem.create_state(AUTOMATIONS, divmod=shared)
@@ -123,7 +123,7 @@ SHOWDOWNS = {
 
 
 @pytest.mark.parametrize(("cards", "board"), SHOWDOWNS.values(), ids=SHOWDOWNS)
-def test_showdown(cards: str, board: str) -> None:
+def test_showdowns_match_pokerkit(cards: str, board: str) -> None:
     game = load_game("universal_poker", players=3)
     deals = [Event(CHANCE, f"player=-1 move=Deal {card}") for card in [*cards.split(), *board.split()]]
     rounds = [[deals[:6], "call call check"], [deals[6:9], "check check check"]]
@@ -200,7 +200,7 @@ def told_costs(match: Match, seat: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("params", TABLES.values(), ids=TABLES)
-def test_texas_holdem(params: dict[str, int | str]) -> None:
+def test_texas_holdem_matches_pokerkit(params: dict[str, int | str]) -> None:
     game = load_game("universal_poker", **params)
     for seed in range(SEEDS):
         rng = random.Random(seed)

@@ -37,7 +37,7 @@ def test_every_game_is_listed_once() -> None:
 
 
 @pytest.mark.parametrize("row", read_rows(), ids=lambda row: row.game)
-def test_the_oracle_exists_and_names_the_game(row: Row) -> None:
+def test_oracle_exists_and_names_the_game(row: Row) -> None:
     paths = re.findall(r"`(\S+\.py)`", row.oracle)
     if row.game in WITHOUT_ORACLE:
         assert row.oracle == "none"

@@ -38,7 +38,7 @@ def check(match: Match, board: Board, seen: set[tuple[int, ...]]) -> None:
         check(child, after, seen)
 
 
-def test_every_position() -> None:
+def test_every_position_matches_pettingzoo() -> None:
     seen = {(0,) * 9}
     check(load_game("tic_tac_toe").new(0), Board(), seen)
     assert len(seen) == 5478

@@ -1,4 +1,4 @@
-"""Breakthrough against an independent model of its rules, written from the words alone, and against the engine."""
+"""Breakthrough against an independent model written from the rules text alone, and against the engine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CORNERS = [f"breakthrough(rows={rows},columns={columns})" for rows, columns in i
 
 @given(st.integers(3, 9), st.integers(2, 12), rngs, st.booleans())
 @settings(max_examples=30)
-def test_breakthrough_as_the_rules_tell_it(rows: int, columns: int, rng: random.Random, greedy: bool) -> None:
+def test_play_agrees_with_the_rules_model(rows: int, columns: int, rng: random.Random, greedy: bool) -> None:
     match = load_game("breakthrough", rows=rows, columns=columns).new(0)
     rules = match.game.rules(0)
     assert f"{rows} rows and {columns} columns" in rules
@@ -79,7 +79,7 @@ def test_breakthrough_as_the_rules_tell_it(rows: int, columns: int, rng: random.
     assert match.returns()[1 - seat] == -1.0
 
 
-def test_the_seat_to_move_is_part_of_what_a_breakthrough_player_knows() -> None:
+def test_view_includes_the_seat_to_move() -> None:
     game = load_game("breakthrough(rows=4,columns=2)")
     lines = ("a4a3 b1b2 a3a2 b2a3 b4a3 a1b2", "b4b3 b1b2 a4a3 a1a2 b3a2")
     even, odd = (game.load([Event(i % 2, move) for i, move in enumerate(line.split())]) for line in lines)
@@ -89,7 +89,7 @@ def test_the_seat_to_move_is_part_of_what_a_breakthrough_player_knows() -> None:
         assert even.view(seat) != odd.view(seat)
 
 
-def test_the_breakthrough_tensor_tells_which_side_is_the_seats_own() -> None:
+def test_tensor_shows_the_seats_own_side() -> None:
     match = load_game("breakthrough(rows=5,columns=4)").new(0)
     match.apply({0: "b5b4"})
     for seat in (0, 1):
@@ -101,7 +101,7 @@ def test_the_breakthrough_tensor_tells_which_side_is_the_seats_own() -> None:
 
 
 @pytest.mark.parametrize("winner", [0, 1])
-def test_a_breakthrough_player_without_pieces_loses(winner: int) -> None:
+def test_player_without_pieces_loses(winner: int) -> None:
     lines = ("b5b4 b1a2 a5a4 a2a3 b4a3 a1b2 a3b2", "b5a4 b1a2 a4b3 a2b3 a5a4 b3a4")
     events = [Event(i % 2, move) for i, move in enumerate(lines[winner].split())]
     match = load_game("breakthrough(rows=5,columns=2)").load(events)
@@ -113,25 +113,25 @@ def test_a_breakthrough_player_without_pieces_loses(winner: int) -> None:
 
 
 @pytest.mark.parametrize("game", examples("breakthrough", *CORNERS), ids=lambda game: game.name)
-def test_moves_positions_and_returns_are_the_engines(game: OpenSpielGame) -> None:
+def test_moves_positions_and_returns_match_the_engine(game: OpenSpielGame) -> None:
     check_engine(game)
 
 
-def test_the_corners_are_those_on_offer() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     check_ranges("breakthrough", {"rows": (3, 9), "columns": (2, 12)})
 
 
-def test_each_seat_is_told_who_it_is() -> None:
+def test_prompts_tell_each_seat_its_side() -> None:
     check_seats("breakthrough", "bw")
 
 
-def test_each_style_tells_all_that_a_seat_knows_and_no_more() -> None:
+def test_each_style_shows_exactly_what_the_seat_knows() -> None:
     check_leaks_of_example("breakthrough")
 
 
-def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     check_refused("breakthrough", ["a2a3", "a8a7", "a7a5"], ["a7a6*", "a9a8", "i7i6", "a7"])
 
 
-def test_a_fork_goes_on_by_itself_with_dice_of_its_own() -> None:
+def test_forks_continue_independently() -> None:
     check_forks("breakthrough")

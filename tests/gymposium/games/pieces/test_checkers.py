@@ -1,4 +1,4 @@
-"""Checkers against an independent model of its rules, written from the words alone: positions, legal moves, results."""
+"""Checkers against an independent model written from the rules text alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def halves(move: str) -> tuple[str, str]:
     return start, end
 
 
-class Account:
+class RulesModel:
     """Model of a match, by the rules in the prompt, starting from the board drawn at the start."""
 
     def __init__(self, board: Board, rows: int, draw: int) -> None:
@@ -88,7 +88,7 @@ def drawn(match: OpenSpielMatch, seat: int) -> Board:
     return {f"{c}{row}": cell for row, *cells in rows for c, cell in zip(columns, cells, strict=True)}
 
 
-def check_position(match: OpenSpielMatch, account: Account) -> None:
+def check_position(match: OpenSpielMatch, account: RulesModel) -> None:
     for seat in (0, 1):
         assert drawn(match, seat) == account.board
         text, compact = match.observe(seat).text, match.observe(seat, "compact").text
@@ -117,7 +117,7 @@ def play(rows: int, columns: int, rng: random.Random, every: int) -> set[str]:
     men = re.search(r"White's (\d+) men (?s:.*)Black's (\d+) men", rules[0])
     assert limit is not None
     assert men is not None
-    account = Account(drawn(match, 0), rows, int(limit[1]))
+    account = RulesModel(drawn(match, 0), rows, int(limit[1]))
     standing = list(account.board.values())
     assert (int(men[1]), int(men[2])) == (standing.count("w"), standing.count("b"))
     for square, piece in account.board.items():
@@ -162,11 +162,11 @@ def play(rows: int, columns: int, rng: random.Random, every: int) -> set[str]:
 
 @given(st.integers(8, 12), st.integers(4, 8), st.randoms(use_true_random=False))
 @settings(max_examples=15)
-def test_checkers_as_the_rules_tell_it(rows: int, columns: int, rng: random.Random) -> None:
+def test_play_agrees_with_the_rules_model(rows: int, columns: int, rng: random.Random) -> None:
     play(rows, columns, rng, 3)
 
 
-def test_all_that_the_rules_speak_of_happens() -> None:
+def test_random_play_covers_all_rules() -> None:
     noted: set[str] = set()
     for seed in range(40):
         noted |= play(8, 8, random.Random(seed), 50)
@@ -174,7 +174,7 @@ def test_all_that_the_rules_speak_of_happens() -> None:
 
 
 @pytest.mark.parametrize("example", plain_examples("checkers"), ids=str)
-def test_seats_are_told_who_they_are(example: dict[str, int]) -> None:
+def test_prompts_tell_each_seat_its_side(example: dict[str, int]) -> None:
     game = load_game("checkers", **example)  # type: ignore[arg-type]
     last = "abcdefgh"[game.params["columns"] - 1]
     for seat in (0, 1):
@@ -187,7 +187,7 @@ def test_seats_are_told_who_they_are(example: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(8, 4), (9, 5), (12, 8)])
-def test_the_example_of_a_move_is_on_squares_that_are_played_on(rows: int, columns: int) -> None:
+def test_example_move_in_the_rules_uses_playable_squares(rows: int, columns: int) -> None:
     match: OpenSpielMatch = load_game("checkers", rows=rows, columns=columns).new(0)  # type: ignore[assignment]
     found = re.search(r"goes to: (\w+) is a step, (\w+) a jump", match.game.rules(0))
     assert found is not None
@@ -203,7 +203,7 @@ def test_the_example_of_a_move_is_on_squares_that_are_played_on(rows: int, colum
     assert parity == {(ord(start[0]) + int(start[1:])) % 2}
 
 
-def test_the_ranges_are_those_on_offer() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     low_high = {p.name: (p.low, p.high) for p in own_parameters("checkers")}
     assert low_high == {"rows": (8, 12), "columns": (4, 8)}
     for params in ({"rows": 7}, {"rows": 13}, {"columns": 3}, {"columns": 9}):
@@ -211,7 +211,7 @@ def test_the_ranges_are_those_on_offer() -> None:
             load_game("checkers", **params)
 
 
-def test_the_engine_still_fails_on_wide_boards() -> None:
+def test_engine_still_fails_on_wide_boards() -> None:
     """This is why the ranges have a least height and a greatest width."""
     engine = pyspiel.load_game("checkers", {"rows": 8, "columns": 10})
 
@@ -226,12 +226,12 @@ def test_the_engine_still_fails_on_wide_boards() -> None:
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(8, 4), (8, 8), (12, 4), (12, 8)])
-def test_corners_of_what_is_on_offer(rows: int, columns: int) -> None:
+def test_extreme_boards_are_playable(rows: int, columns: int) -> None:
     for seed in range(2):
         play(rows, columns, random.Random(seed), 5)
 
 
-def test_the_tensor_tells_the_side_and_the_quiet_moves() -> None:
+def test_tensor_shows_the_side_and_the_quiet_moves() -> None:
     match: OpenSpielMatch = load_game("checkers(rows=8,columns=6)").new(0)  # type: ignore[assignment]
     match.apply({0: "a3b4"})
     match.apply({1: match.legal_moves(1)[0]})
@@ -250,7 +250,7 @@ def test_the_tensor_tells_the_side_and_the_quiet_moves() -> None:
     ("reply", "kind"),
     [("a3b4", "move"), ("a3a4", "illegal"), ("b6c5", "illegal"), ("9-13", "unparsable"), ("a3xb4", "unparsable")],
 )
-def test_replies_are_read(reply: str, kind: str) -> None:
+def test_replies_are_classified(reply: str, kind: str) -> None:
     match = load_game("checkers").new(0)
     assert read(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind == kind
     if kind != "move":

@@ -1,4 +1,4 @@
-"""Chess against an independent model of its rules, written from the words alone: positions, legal moves, results."""
+"""Chess against an independent model written from the rules text alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def owner(piece: str) -> int:
     return int(piece.isupper())
 
 
-class Account:
+class RulesModel:
     """Model of a match, by the rules in the prompt. White is seat 1."""
 
     def __init__(self) -> None:
@@ -154,7 +154,7 @@ class Account:
         self.seen[self.position()] += 1
 
 
-def check_position(match: OpenSpielMatch, account: Account) -> None:
+def check_position(match: OpenSpielMatch, account: RulesModel) -> None:
     for seat in (0, 1):
         text = match.observe(seat).text
         head, _, rest = text.partition("The board:\n")
@@ -190,7 +190,7 @@ def check_position(match: OpenSpielMatch, account: Account) -> None:
 def play(seed: int, *, captures: bool, every: int) -> tuple[str, OpenSpielMatch]:
     """Play a random match beside the model, which decides its end. Legal moves are compared at some positions."""
     rng = random.Random(f"{'greedy' if captures else 'any'}{seed}")
-    match, account = CHESS.new(0), Account()
+    match, account = CHESS.new(0), RulesModel()
     while match.to_move():
         assert match.to_move() == (account.seat,)
         assert account.drawn() == ""
@@ -225,7 +225,7 @@ def play(seed: int, *, captures: bool, every: int) -> tuple[str, OpenSpielMatch]
         (48, True, "too little left"),
     ],
 )
-def test_chess_as_the_rules_tell_it(seed: int, captures: bool, end: str) -> None:
+def test_play_agrees_with_the_rules_model(seed: int, captures: bool, end: str) -> None:
     why, match = play(seed, captures=captures, every=2)
     assert why == end
     loser = next((seat for seat, value in enumerate(match.returns()) if value < 0), None)
@@ -269,7 +269,7 @@ def test_en_passant_is_for_the_next_move_only() -> None:
     assert "5 . . . . . . . ." in taken.observe(0).text
 
 
-def test_castling_moves_the_rook_too_and_its_right_does_not_come_back() -> None:
+def test_castling_moves_the_rook_and_ends_the_right() -> None:
     castled = load("e2e4 e7e5 g1f3 g8f6 f1c4 f8c5 e1g1 e8g8").observe(1).text
     assert "1 R N B Q . R K ." in castled
     assert "8 r n b q . r k ." in castled
@@ -307,11 +307,11 @@ def position(fen: str) -> tuple[bool, list[str], list[float]]:
         ("q7", False),
     ],
 )
-def test_what_cannot_checkmate_is_a_draw(rest: str, over: bool) -> None:
+def test_insufficient_material_is_a_draw(rest: str, over: bool) -> None:
     assert position(f"7k/8/8/{rest}/8/8/8/K7 w - - 0 60")[0] is over
 
 
-def test_checkmate_goes_before_the_draw_of_quiet_moves() -> None:
+def test_checkmate_precedes_the_fifty_move_draw() -> None:
     for quiet, last, returns in ((98, "a1b1", None), (99, "a1b1", [0.0, 0.0]), (99, "a1a8", [-1.0, 1.0])):
         state = CHESS.engine.new_initial_state(f"6k1/5ppp/8/8/8/8/8/R5K1 w - - {quiet} 80")
         legal = state.legal_actions()
@@ -320,7 +320,7 @@ def test_checkmate_goes_before_the_draw_of_quiet_moves() -> None:
         assert returns is None or state.returns() == returns
 
 
-def test_promotions_are_told_from_pieces_that_go_the_same_way() -> None:
+def test_promotion_moves_name_the_piece() -> None:
     _, moves, _ = position("8/P6R/8/8/8/8/7k/K7 w - - 0 60")
     assert [move for move in moves if move.startswith("a7")] == ["a7a8r", "a7a8b", "a7a8n", "a7a8q"]
     assert "h7h8" in moves
@@ -329,7 +329,7 @@ def test_promotions_are_told_from_pieces_that_go_the_same_way() -> None:
     assert {"h2h1", "h2g2"} <= set(moves)
 
 
-def test_a_promotion_stands_first_among_the_moves_since() -> None:
+def test_irreversible_promotion_begins_the_move_list() -> None:
     line = "a2a4 b7b5 a4b5 a7a6 b5a6 c8b7 a6b7 g8f6 b7a8"
     for piece in "qn":
         match = load(f"{line}{piece} f6g8 g1f3")
@@ -338,7 +338,7 @@ def test_a_promotion_stands_first_among_the_moves_since() -> None:
     assert rooks.observe(0, "compact").text.splitlines()[1] == "since g7g8"
 
 
-def test_a_position_that_returns_is_counted_and_ends_the_game_at_the_third_time() -> None:
+def test_threefold_repetition_ends_the_game() -> None:
     dance = "g1f3 g8f6 f3g1 f6g8"
     match = load(dance)
     assert "Times that this position has occurred: 2." in match.observe(0).text
@@ -350,7 +350,7 @@ def test_a_position_that_returns_is_counted_and_ends_the_game_at_the_third_time(
     assert "Times that this position has occurred: 1." in load(kings).observe(0).text
 
 
-def test_views_differ_where_only_what_occurred_before_does() -> None:
+def test_views_include_the_move_history() -> None:
     one, other = "g1f3 g8f6 f3g1 f6g8 b1c3 b8c6", "b1c3 b8c6 c3b1 c6b8 b1c3 b8c6"
     first, second = load(one), load(other)
     assert str(first.state) == str(second.state)
@@ -360,7 +360,7 @@ def test_views_differ_where_only_what_occurred_before_does() -> None:
             assert first.observe(seat, style).text != second.observe(seat, style).text  # type: ignore[arg-type]
 
 
-def test_no_match_is_as_long_as_promised() -> None:
+def test_match_length_stays_below_the_bound() -> None:
     """The bound rests on the limits in the prompt: 118 captures and pawn moves, with 100 moves for each."""
     assert CHESS.max_decisions == 118 * 100
 
@@ -380,7 +380,7 @@ def test_no_match_is_as_long_as_promised() -> None:
         ("i2i4", "unparsable"),
     ],
 )
-def test_replies_are_read(reply: str, kind: str) -> None:
+def test_replies_are_classified(reply: str, kind: str) -> None:
     match = CHESS.new(0)
     assert read(reply, match.legal_moves(1), READERS["move"], CHESS.move_pattern).kind == kind
     if kind != "move":

@@ -1,4 +1,4 @@
-"""Quoridor against an independent model of its rules, written from the words alone: positions, legal moves, results."""
+"""Quoridor against an independent model written from the rules text alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def beside(square: str, right: int, up: int) -> str:
     return f"{chr(ord(square[0]) + right)}{int(square[1:]) + up}"
 
 
-class Account:
+class RulesModel:
     """Model of a match, by the rules in the prompt."""
 
     def __init__(self, size: int, walls: int) -> None:
@@ -118,7 +118,7 @@ class Account:
         return ["".join(line).rstrip() for line in grid]
 
 
-def check_position(match: OpenSpielMatch, account: Account) -> None:
+def check_position(match: OpenSpielMatch, account: RulesModel) -> None:
     walls = " ".join(sorted(account.walls)) or "none"
     for seat in (0, 1):
         head, _, rest = match.observe(seat).text.partition("The board:\n")
@@ -137,12 +137,12 @@ def check_position(match: OpenSpielMatch, account: Account) -> None:
         )
 
 
-def begin(size: int, walls: int) -> tuple[OpenSpielMatch, Account, int]:
+def begin(size: int, walls: int) -> tuple[OpenSpielMatch, RulesModel, int]:
     """Return a match, its model, and the number of moves that makes a draw by the prompt."""
     match: OpenSpielMatch = load_game("quoridor", board_size=size, wall_count=walls).new(0)  # type: ignore[assignment]
     told = re.search(r"After (\d+) moves, counting both players', the game is a draw", match.game.rules(0))
     assert told is not None
-    return match, Account(size, walls), int(told[1])
+    return match, RulesModel(size, walls), int(told[1])
 
 
 def play(size: int, walls: int, rng: random.Random, *, hasty: bool, every: int) -> str:
@@ -176,20 +176,20 @@ def play(size: int, walls: int, rng: random.Random, *, hasty: bool, every: int) 
 
 @given(st.integers(3, 6), st.integers(0, 20), st.randoms(use_true_random=False), st.booleans())
 @settings(max_examples=10)
-def test_quoridor_as_the_rules_tell_it(size: int, walls: int, rng: random.Random, hasty: bool) -> None:
+def test_play_agrees_with_the_rules_model(size: int, walls: int, rng: random.Random, hasty: bool) -> None:
     play(size, walls, rng, hasty=hasty, every=5)
 
 
-def test_all_ends_are_reached() -> None:
+def test_random_play_reaches_all_endings() -> None:
     assert {play(5, 4, random.Random(seed), hasty=True, every=50) for seed in range(12)} == {"x", "o", ""}
 
 
 @pytest.mark.parametrize(("size", "walls"), [(3, 0), (3, 20), (11, 0), (11, 20), (8, 10)])
-def test_corners_of_what_is_on_offer(size: int, walls: int) -> None:
+def test_extreme_boards_are_playable(size: int, walls: int) -> None:
     play(size, walls, random.Random(1), hasty=True, every=45)
 
 
-def test_the_ranges_are_those_on_offer() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     ranges = {p.name: (p.low, p.high) for p in host().game("quoridor").parameters}
     assert ranges == {"board_size": (3, 11), "wall_count": (0, 20)}
     for params in ({"board_size": 2}, {"board_size": 12}, {"wall_count": -1}, {"wall_count": 21}):
@@ -198,10 +198,10 @@ def test_the_ranges_are_those_on_offer() -> None:
 
 
 @pytest.mark.parametrize("example", host().game("quoridor").examples, ids=str)
-def test_seats_are_told_who_they_are(example: dict[str, int]) -> None:
+def test_prompts_tell_each_seat_its_side(example: dict[str, int]) -> None:
     game: OpenSpielGame = load_game("quoridor", **example)  # type: ignore[arg-type, assignment]
     size, walls = game.params["board_size"], game.params["wall_count"]
-    account = Account(size, walls)
+    account = RulesModel(size, walls)
     for seat in (0, 1):
         rules, compact, goal = game.rules(seat), game.rules(seat, "compact"), account.goal(seat)
         order = ("first", "second")[seat]
@@ -222,7 +222,7 @@ def steps(match: OpenSpielMatch, seat: int) -> set[str]:
     return {move for move in match.legal_moves(seat) if move[-1] not in "hv"}
 
 
-def test_jumps_go_straight_and_only_else_aside() -> None:
+def test_jumps_go_straight_or_else_aside() -> None:
     face = "c2 c4 c3"
     assert steps(load("quoridor(board_size=5)", face), 1) == {"c2", "b4", "d4", "c5"}
     assert steps(load("quoridor(board_size=5)", f"{face} a1h c1h"), 1) == {"c2", "b4", "d4", "c5"}
@@ -234,7 +234,7 @@ def test_jumps_go_straight_and_only_else_aside() -> None:
     assert steps(edge, 0) == {"a1", "a3", "b1", "b3"}
 
 
-def test_the_last_move_makes_a_draw_even_at_the_goal() -> None:
+def test_move_limit_draws_even_at_the_goal() -> None:
     _, _, limit = begin(3, 0)
     x, o = ["a1", "b1"] * 9, [*["a3", "b3"] * 8, "b2", "a1"]
     moves = [move for pair in zip(x, o, strict=True) for move in pair]
@@ -246,7 +246,7 @@ def test_the_last_move_makes_a_draw_even_at_the_goal() -> None:
     assert sooner.returns() == (-1.0, 1.0)
 
 
-def test_the_tensor_tells_the_side_and_the_moves() -> None:
+def test_tensor_shows_the_side_and_the_moves() -> None:
     match = load("quoridor(board_size=3,wall_count=1)", "a1 a2h")
     for seat in (0, 1):
         tensor = match.tensor(seat)
@@ -269,7 +269,7 @@ def test_the_tensor_tells_the_side_and_the_moves() -> None:
         ("up", "unparsable"),
     ],
 )
-def test_replies_are_read(reply: str, kind: str) -> None:
+def test_replies_are_classified(reply: str, kind: str) -> None:
     match = load_game("quoridor").new(0)
     assert read(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind == kind
     if kind != "move":

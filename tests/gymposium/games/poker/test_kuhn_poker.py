@@ -33,7 +33,7 @@ def kuhn(deal: tuple[str, str], *moves: str) -> Match:
     ],
     ids="-".join,
 )
-def test_kuhn_as_the_rules_tell_it(deal: tuple[str, str], moves: tuple[str, ...], chips: str) -> None:
+def test_play_agrees_with_the_rules_model(deal: tuple[str, str], moves: tuple[str, ...], chips: str) -> None:
     for upto in range(len(moves)):
         match = kuhn(deal, *moves[:upto])
         seat = upto % 2
@@ -57,6 +57,6 @@ def test_kuhn_as_the_rules_tell_it(deal: tuple[str, str], moves: tuple[str, ...]
     assert "legal none" in match.observe(0, "compact").text
 
 
-def test_kuhn_from_minus_2_to_2() -> None:
+def test_returns_range_from_minus_2_to_2() -> None:
     assert load_game("kuhn_poker").utility_range == (-2.0, 2.0)
     assert "from -2 to 2" in load_game("kuhn_poker").rules(0)

@@ -25,7 +25,7 @@ def leduc_positions(match: OpenSpielMatch) -> list[OpenSpielMatch]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_leduc_as_the_rules_tell_it(seed: int) -> None:
+def test_play_agrees_with_the_rules_model(seed: int) -> None:
     start = load_game("leduc_poker").new(seed)
     assert isinstance(start, OpenSpielMatch)
     cards = ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
@@ -82,6 +82,6 @@ def test_leduc_as_the_rules_tell_it(seed: int) -> None:
             assert match.returns() == tuple(0 if winner is None else lost if s == winner else -lost for s in (0, 1))
 
 
-def test_leduc_from_minus_13_to_13() -> None:
+def test_returns_range_from_minus_13_to_13() -> None:
     assert load_game("leduc_poker").utility_range == (-13.0, 13.0)
     assert "from -13 to 13" in load_game("leduc_poker").rules(0)

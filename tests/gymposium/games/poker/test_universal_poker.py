@@ -1,4 +1,4 @@
-"""Texas hold'em against an independent model of its rules, written from the words alone."""
+"""Texas hold'em against an independent model written from the rules text alone."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def best(cards: list[str]) -> tuple[int, list[int]]:
     return max(worth(five) for five in itertools.combinations(cards, 5))
 
 
-class Told:
+class RulesModel:
     """Model of the table, by the rules in the prompt."""
 
     def __init__(self, game: Game) -> None:
@@ -142,7 +142,7 @@ def dealt(match: Match) -> tuple[dict[str, list[str]], list[str]]:
     return {name: cards[2 * s : 2 * s + 2] for s, name in enumerate(names)}, cards[2 * len(names) :]
 
 
-def check_prompts(match: Match, told: Told) -> None:
+def check_prompts(match: Match, told: RulesModel) -> None:
     cards, board = dealt(match)
     names = told.names
     assert len(board) == [0, 3, 4, 5][told.round]
@@ -164,7 +164,7 @@ def check_prompts(match: Match, told: Told) -> None:
         check_full(match.observe(seat).text, told, me, cards[me], paying)
 
 
-def check_full(text: str, told: Told, me: str, mine: list[str], paying: str) -> None:
+def check_full(text: str, told: RulesModel, me: str, mine: list[str], paying: str) -> None:
     verbs = {"folds": "fold", "checks": "check", "calls": "call", "raises": "raise"}
     verbs |= {"bets the pot": "pot", "bet the pot": "pot", "goes all-in": "all-in", "go all-in": "all-in"}
     assert text.startswith(f"You are {me}. Your cards: ")
@@ -191,9 +191,9 @@ def check_full(text: str, told: Told, me: str, mine: list[str], paying: str) -> 
 
 @given(tables, seeds)
 @settings(max_examples=60, deadline=None)
-def test_a_hand_as_the_rules_tell_it(params: dict[str, int], seed: int) -> None:
+def test_play_agrees_with_the_rules_model(params: dict[str, int], seed: int) -> None:
     game = load_game("universal_poker", **params)
-    match, rng, told = game.new(seed), random.Random(seed), Told(game)
+    match, rng, told = game.new(seed), random.Random(seed), RulesModel(game)
     bold = rng.random()
     decisions = 0
     while not told.over():
@@ -224,7 +224,7 @@ def test_a_hand_as_the_rules_tell_it(params: dict[str, int], seed: int) -> None:
         assert ("Cards shown: " in full) == bool(open_cards)
 
 
-def test_who_wins_with_what() -> None:
+def test_better_hand_wins_the_showdown() -> None:
     """Plays each kind of hand against the next, with a prepared deck."""
     board = ["9h", "8h", "7h", "2c", "2s"]
     holdings = [["Jh", "Th"], ["2d", "2h"], ["9c", "9d"], ["Ah", "3h"], ["Jc", "Tc"], ["Ac", "2d"], ["9c", "Ad"]]
@@ -249,7 +249,7 @@ def showdown(one: list[str], other: list[str], board: list[str]) -> tuple[float,
     return game.load(events).returns()
 
 
-def test_a_fraction_of_a_chip() -> None:
+def test_split_pot_may_be_a_fraction_of_a_chip() -> None:
     """Two of three players share the small blind of 1 that the third has left."""
     game = load_game("universal_poker", players=3)
     deal = ["2c", "7d", "Ac", "Kd", "Ah", "Ks", "3s", "4s", "9d", "Jd", "Jc"]
@@ -262,7 +262,7 @@ def test_a_fraction_of_a_chip() -> None:
 
 
 @pytest.mark.parametrize("players", ORDERS)
-def test_the_rules_name_the_seats_and_numbers(players: int) -> None:
+def test_rules_mention_seats_and_parameters(players: int) -> None:
     game = load_game("universal_poker", players=players, stack=70, small_blind=3)
     assert game.seats == players
     for seat, name in enumerate(ORDERS[players]):
@@ -277,7 +277,7 @@ def test_the_rules_name_the_seats_and_numbers(players: int) -> None:
     assert game.utility_range == (-70.0, 70.0 * (players - 1))
 
 
-def test_limit_as_the_rules_tell_it() -> None:
+def test_limit_betting_follows_its_rules() -> None:
     game = load_game("universal_poker", betting="limit", small_blind=5)
     rules = game.rules(0)
     assert "10 chips more, after turn and river 20 chips more" in rules
@@ -303,7 +303,7 @@ def test_limit_as_the_rules_tell_it() -> None:
         ({"small_blind": 11}, "from 1 to 10"),
     ],
 )
-def test_what_cannot_be_played_is_refused(params: dict[str, object], why: str) -> None:
+def test_unplayable_parameters_are_refused(params: dict[str, object], why: str) -> None:
     with pytest.raises(BadParameter, match=why):
         load_game("universal_poker", **params)
 
@@ -318,7 +318,7 @@ def test_what_cannot_be_played_is_refused(params: dict[str, object], why: str) -
         {"betting": "limit", "small_blind": 10},
     ],
 )
-def test_the_corners_can_be_played_to_any_length(params: dict[str, object]) -> None:
+def test_extreme_tables_are_playable_at_any_length(params: dict[str, object]) -> None:
     """Hands in which all players raise whenever they can have a tensor throughout."""
     assert {p.name for p in host().game("universal_poker").parameters} >= set(params)
     game = load_game("universal_poker", **params)
@@ -335,7 +335,7 @@ def test_the_corners_can_be_played_to_any_length(params: dict[str, object]) -> N
         assert all(low <= value <= high for value in match.returns())
 
 
-def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("universal_poker").new(1)
     legal, pattern = match.legal_moves(1), match.game.move_pattern
     kinds = {m: read(m, legal, READERS["move"], pattern).kind for m in ["call", "check", "raise", "pot 6", "Fold", ""]}
@@ -350,7 +350,7 @@ def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
 
 
 @pytest.mark.parametrize("players", [2, 4])
-def test_every_hidden_card_is_as_likely(players: int) -> None:
+def test_hidden_cards_are_sampled_uniformly(players: int) -> None:
     game, rng = load_game("universal_poker", players=players), random.Random(0)
     match = game.new(5)
     for _ in range(2 * players):
@@ -375,7 +375,7 @@ def test_every_hidden_card_is_as_likely(players: int) -> None:
     assert all(abs(n - share) < 5 * share**0.5 for n in counts.values())
 
 
-def test_a_world_after_the_showdown_keeps_the_cards_shown() -> None:
+def test_world_after_the_showdown_keeps_shown_cards() -> None:
     game, rng = load_game("universal_poker", players=3), random.Random(0)
     match = game.new(5)
     match.apply({2: "fold"})

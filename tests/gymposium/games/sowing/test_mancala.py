@@ -1,4 +1,4 @@
-"""Mancala against an independent model of its rules, written from the words alone: positions, legal moves, results."""
+"""Mancala against an independent model written from the rules text alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLACES = [*ROWS[0], SEATS[0], *ROWS[1], SEATS[1]]
 LIMIT = 1001
 
 
-class Account:
+class RulesModel:
     """Model of a match, by the rules in the prompt."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Account:
         return self.seeds[SEATS[seat]] + sum(self.seeds[house] for house in ROWS[seat])
 
 
-def check(match: Match, account: Account) -> None:
+def check(match: Match, account: RulesModel) -> None:
     drawn = [ROWS[1][::-1], ROWS[0]]
     names = ["".join(f"{house:>3}" for house in row) for row in drawn]
     seeds = ["".join(f"{account.seeds[house]:3}" for house in row) for row in drawn]
@@ -84,10 +84,10 @@ def check(match: Match, account: Account) -> None:
         assert tensor[14:] == [account.seat, account.moves]
 
 
-def test_the_game_as_the_rules_tell_it() -> None:
+def test_play_agrees_with_the_rules_model() -> None:
     game, happened, results = load_game("mancala"), set[str](), set[float]()
     for seed in range(40):
-        match, account, rng = game.new(0), Account(), random.Random(seed)
+        match, account, rng = game.new(0), RulesModel(), random.Random(seed)
         while not account.empty():
             assert match.to_move() == (account.seat,)
             check(match, account)
@@ -106,7 +106,7 @@ def test_the_game_as_the_rules_tell_it() -> None:
     assert results == {1, 0, -1}
 
 
-def test_the_rules_tell_each_seat_the_board_that_the_engine_has() -> None:
+def test_rules_show_each_seat_the_engines_board() -> None:
     game = load_game("mancala")
     assert isinstance(game, OpenSpielGame)
     for seat, name in enumerate(SEATS):
@@ -121,7 +121,7 @@ def test_the_rules_tell_each_seat_the_board_that_the_engine_has() -> None:
         assert f"after {LIMIT} moves of both players" in rules
 
 
-def test_the_houses_of_the_other_side_are_illegal_and_all_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("mancala").new(0)
     match.apply({0: "B"})
     match.apply({1: "a"})

@@ -1,4 +1,4 @@
-"""Oware against an independent model of its rules, written from the words alone: positions, legal moves, results."""
+"""Oware against an independent model written from the rules text alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIMIT = 400
 
 
 @dataclass
-class Account:
+class RulesModel:
     """Model of a match, by the rules in the prompt. Houses and stores go by name: `A` and `South`."""
 
     houses: int
@@ -91,7 +91,7 @@ class Account:
                 self.stores[name] += sum(self.seeds[house] for house in row)
             self.seeds = dict.fromkeys(self.ring, 0)
 
-    def after(self, house: str) -> Account:
+    def after(self, house: str) -> RulesModel:
         other = deepcopy(self)
         other.play(house)
         return other
@@ -101,7 +101,7 @@ class Account:
         return [house for house in self.legal() if (end := self.after(house)).past[-1] in end.past[:-1]]
 
 
-def check(match: Match, account: Account, repeating: Sequence[str]) -> None:
+def check(match: Match, account: RulesModel, repeating: Sequence[str]) -> None:
     top, bottom = account.rows["North"][::-1], account.rows["South"]
     wide = ["".join(f"{name:>3}" for name in row) for row in (top, bottom)]
     drawn = ["".join(f"{account.seeds[name]:3}" for name in row) for row in (top, bottom)]
@@ -129,11 +129,11 @@ def check(match: Match, account: Account, repeating: Sequence[str]) -> None:
         )
 
 
-def at_random(rng: random.Random) -> Callable[[Account], str]:
+def at_random(rng: random.Random) -> Callable[[RulesModel], str]:
     return lambda account: rng.choice(account.legal())
 
 
-def play_out(match: Match, account: Account, choose: Callable[[Account], str], every: int = 1) -> Account:
+def play_out(match: Match, account: RulesModel, choose: Callable[[RulesModel], str], every: int = 1) -> RulesModel:
     """Play to the end by the model, and compare the match with it at regular intervals."""
     while not account.over:
         assert match.to_move() == (("South", "North").index(account.mover),)
@@ -152,9 +152,9 @@ def play_out(match: Match, account: Account, choose: Callable[[Account], str], e
 
 @given(st.integers(2, 6), st.integers(1, 6), st.randoms(use_true_random=False))
 @settings(max_examples=20, deadline=None)
-def test_the_game_as_the_rules_tell_it(houses: int, each: int, rng: random.Random) -> None:
+def test_play_agrees_with_the_rules_model(houses: int, each: int, rng: random.Random) -> None:
     game = load_game("oware", num_houses_per_player=houses, num_seeds_per_house=each)
-    account = Account(houses, each)
+    account = RulesModel(houses, each)
     for seat, name in enumerate(("South", "North")):
         rules = game.rules(seat)
         assert f"{houses} houses for each player and {each} seeds in every house" in rules
@@ -167,12 +167,12 @@ def test_the_game_as_the_rules_tell_it(houses: int, each: int, rng: random.Rando
     play_out(game.new(0), account, at_random(rng), every=3)
 
 
-def test_matches_end_in_every_way_that_the_rules_tell() -> None:
+def test_random_play_reaches_all_endings() -> None:
     ends, slams = set(), 0
     for seed in range(40):
         houses, each = (2 + seed % 3, 1 + seed % 2) if seed < 39 else (6, 4)
         match = load_game("oware", num_houses_per_player=houses, num_seeds_per_house=each).new(0)
-        account = play_out(match, Account(houses, each), at_random(random.Random(seed)), every=2)
+        account = play_out(match, RulesModel(houses, each), at_random(random.Random(seed)), every=2)
         ends.add((account.past[-1] in account.past[:-1], bool(account.captured), match.returns()[0]))
         slams += account.slams
     assert {(True, False), (False, True), (False, False)} == {end[:2] for end in ends}
@@ -180,8 +180,8 @@ def test_matches_end_in_every_way_that_the_rules_tell() -> None:
     assert slams
 
 
-def test_a_long_match_ends_before_the_engine_fails() -> None:
-    def keep(now: Account) -> str:
+def test_long_match_ends_before_the_engine_fails() -> None:
+    def keep(now: RulesModel) -> str:
         """Return a move that captures nothing and does not end the game."""
         rng = random.Random(now.moves)
         moves = rng.sample(now.legal(), len(now.legal()))
@@ -189,7 +189,7 @@ def test_a_long_match_ends_before_the_engine_fails() -> None:
 
     game = load_game("oware")
     match = game.new(0)
-    account = play_out(match, Account(6, 4), keep, every=40)
+    account = play_out(match, RulesModel(6, 4), keep, every=40)
     assert account.moves == len(match.events) == LIMIT == game.max_decisions
     assert isinstance(match, OpenSpielMatch)
     assert not match.state.is_terminal()
@@ -201,11 +201,11 @@ def test_a_long_match_ends_before_the_engine_fails() -> None:
             ended.apply({0: "A"})
 
 
-def test_a_fork_goes_its_own_way_to_a_repetition() -> None:
+def test_forks_detect_repetitions_independently() -> None:
     game = load_game("oware", num_houses_per_player=2, num_seeds_per_house=1)
     told = 0
     for seed in range(30):
-        match, account, rng = game.new(0), Account(2, 1), random.Random(seed)
+        match, account, rng = game.new(0), RulesModel(2, 1), random.Random(seed)
         while not account.over:
             check(match.fork(random.Random(0)), account, repeating := account.repeating())
             told += bool(repeating)
@@ -215,7 +215,7 @@ def test_a_fork_goes_its_own_way_to_a_repetition() -> None:
     assert told
 
 
-def test_the_houses_of_the_other_side_are_illegal_and_all_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("oware").new(0)
     match.apply({0: "C"})
     for kind, replies in {
@@ -231,6 +231,6 @@ def test_the_houses_of_the_other_side_are_illegal_and_all_else_unparsable() -> N
 
 
 @pytest.mark.parametrize("wrong", [{"num_houses_per_player": 7}, {"num_seeds_per_house": 0}])
-def test_other_parameters_are_refused(wrong: dict[str, int]) -> None:
+def test_unsupported_parameters_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(BadParameter):
         load_game("oware", **wrong)

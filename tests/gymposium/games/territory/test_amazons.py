@@ -1,4 +1,4 @@
-"""Amazons against an independent model of its rules, written from the words alone: positions, legal moves, results."""
+"""Amazons against an independent model written from the rules text alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def check(match: Match, board: Board, mover: int | None, chosen: list[str], expe
         )
 
 
-def as_told(match: Match, rng: random.Random) -> int:
+def play_by_rules(match: Match, rng: random.Random) -> int:
     """Play at random beside the model, and return the loser."""
     board, seat = parse_start(match, match.game.params["board_size"]), 0
     while free := {square for square in board if board[square] == "XO"[seat] and reach(board, square)}:
@@ -95,7 +95,7 @@ def as_told(match: Match, rng: random.Random) -> int:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_game_as_the_rules_tell_it(size: int) -> None:
+def test_play_agrees_with_the_rules_model(size: int) -> None:
     game = load_game("amazons", board_size=size)
     for seat in (0, 1):
         assert game.rules(seat).endswith(f"You play {'XO'[seat]} and move {('first', 'second')[seat]}.\n")
@@ -104,7 +104,7 @@ def test_the_game_as_the_rules_tell_it(size: int) -> None:
     losers = set()
     for seed in range(72 // size - 6):
         match = game.new(0)
-        loser = as_told(match, random.Random(seed))
+        loser = play_by_rules(match, random.Random(seed))
         assert match.to_move() == ()
         assert (match.returns()[loser], match.returns()[1 - loser]) == (-1, 1)
         assert len(match.events) <= game.max_decisions
@@ -114,7 +114,7 @@ def test_the_game_as_the_rules_tell_it(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_squares_are_the_engines(size: int) -> None:
+def test_square_names_match_the_engine(size: int) -> None:
     """The engine counts rows from the top."""
     game = load_game("amazons", board_size=size)
     assert isinstance(game, OpenSpielGame)
@@ -126,7 +126,7 @@ def test_squares_are_the_engines(size: int) -> None:
         state.apply_action(rng.choice(state.legal_actions()))
 
 
-def test_what_was_chosen_is_part_of_what_a_player_knows() -> None:
+def test_view_includes_the_choices_of_the_current_turn() -> None:
     game = load_game("amazons")
     one, other = game.new(0), game.new(0)
     for match, moves in ((one, "d1 d5"), (other, "g1 g4")):
@@ -136,7 +136,7 @@ def test_what_was_chosen_is_part_of_what_a_player_knows() -> None:
     assert len(views) == 3
 
 
-def test_the_tensor_tells_what_was_chosen_and_which_side_is_the_seats_own() -> None:
+def test_tensor_shows_the_choices_and_the_own_side() -> None:
     match = load_game("amazons(board_size=6)").new(0)
 
     def planes(seat: int) -> list[list[str]]:
@@ -158,7 +158,7 @@ def test_the_tensor_tells_what_was_chosen_and_which_side_is_the_seats_own() -> N
     assert planes(0)[3:5] == [["b1"], []]
 
 
-def test_what_looks_like_a_square_is_illegal_and_all_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("amazons").new(0)
     match.apply({0: "d1"})
     legal = match.legal_moves(0)
@@ -175,6 +175,6 @@ def test_what_looks_like_a_square_is_illegal_and_all_else_unparsable() -> None:
 
 
 @pytest.mark.parametrize("size", [5, 7, 12])
-def test_other_boards_are_refused(size: int) -> None:
+def test_unsupported_board_sizes_are_refused(size: int) -> None:
     with pytest.raises(BadParameter):
         load_game("amazons", board_size=size)

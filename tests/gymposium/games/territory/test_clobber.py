@@ -1,4 +1,4 @@
-"""Clobber against an independent model of its rules, written from the words alone, and against the engine."""
+"""Clobber against an independent model written from the rules text alone, and against the engine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CORNERS = [f"clobber(rows={rows},columns={columns})" for rows, columns in iterto
 
 @given(st.integers(2, 12), st.integers(2, 12), rngs)
 @settings(max_examples=25)
-def test_clobber_as_the_rules_tell_it(rows: int, columns: int, rng: random.Random) -> None:
+def test_play_agrees_with_the_rules_model(rows: int, columns: int, rng: random.Random) -> None:
     match = load_game("clobber", rows=rows, columns=columns).new(0)
     board = {s: "ox"[(ord(s[0]) - ord("a") + int(s[1:]) - 1) % 2] for s in squares(columns, rows)}
     assert board["a1"] == "o"
@@ -62,19 +62,19 @@ def test_clobber_as_the_rules_tell_it(rows: int, columns: int, rng: random.Rando
 
 
 @pytest.mark.parametrize("game", examples("clobber", *CORNERS), ids=lambda game: game.name)
-def test_moves_positions_and_returns_are_the_engines(game: OpenSpielGame) -> None:
+def test_moves_positions_and_returns_match_the_engine(game: OpenSpielGame) -> None:
     check_engine(game)
 
 
-def test_the_corners_are_those_on_offer() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     check_ranges("clobber", {"rows": (2, 12), "columns": (2, 12)})
 
 
-def test_each_seat_is_told_who_it_is() -> None:
+def test_prompts_tell_each_seat_its_side() -> None:
     check_seats("clobber", "ox")
 
 
-def test_each_style_tells_all_that_a_seat_knows_and_no_more() -> None:
+def test_each_style_shows_exactly_what_the_seat_knows() -> None:
     check_leaks_of_example("clobber")
 
 
@@ -85,11 +85,9 @@ def test_each_style_tells_all_that_a_seat_knows_and_no_more() -> None:
         ("clobber(rows=12)", ["b1a1", "a12f1"], ["a13a12", "a1a", "g1f1"]),
     ],
 )
-def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable(
-    name: str, illegal: list[str], unparsable: list[str]
-) -> None:
+def test_distinguishes_illegal_from_unparsable_replies(name: str, illegal: list[str], unparsable: list[str]) -> None:
     check_refused(name, illegal, unparsable)
 
 
-def test_a_fork_goes_on_by_itself_with_dice_of_its_own() -> None:
+def test_forks_continue_independently() -> None:
     check_forks("clobber")

@@ -1,4 +1,4 @@
-"""Dots and boxes against an independent model of its rules, written from the words alone: positions, moves, results."""
+"""Dots and boxes against an independent model written from the rules text alone: positions, moves, results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def line(one: Dot, other: Dot) -> str:
     return f"{COLUMNS[left]}{up + 1}{COLUMNS[right]}{down + 1}"
 
 
-class Account:
+class RulesModel:
     """Model of a match, by the rules in the prompt."""
 
     def __init__(self, rows: int, columns: int) -> None:
@@ -72,7 +72,7 @@ class Account:
         return list(self.owners.values()).count(mark)
 
 
-def check(match: Match, account: Account, seat: int | None) -> None:
+def check(match: Match, account: RulesModel, seat: int | None) -> None:
     boxes = f"Boxes: x {account.count('x')}, o {account.count('o')}."
     for who, mark in enumerate("xo"):
         turn = ", to move" if who == seat else ""
@@ -88,9 +88,9 @@ def check(match: Match, account: Account, seat: int | None) -> None:
 
 @given(st.integers(1, 9), st.integers(1, 9), st.booleans(), st.randoms(use_true_random=False))
 @settings(max_examples=15, deadline=None)
-def test_the_game_as_the_rules_tell_it(rows: int, columns: int, margin: bool, rng: random.Random) -> None:
+def test_play_agrees_with_the_rules_model(rows: int, columns: int, margin: bool, rng: random.Random) -> None:
     match = load_game("dots_and_boxes", num_rows=rows, num_cols=columns, utility_margin=margin).new(0)
-    account, seat, turns = Account(rows, columns), 0, 0
+    account, seat, turns = RulesModel(rows, columns), 0, 0
     for who in (0, 1):
         rules = match.game.rules(who)
         assert f"{rows} rows and {columns} columns of boxes" in rules
@@ -121,7 +121,7 @@ def test_the_game_as_the_rules_tell_it(rows: int, columns: int, margin: bool, rn
     assert (low, high) == ((-rows * columns, rows * columns) if margin else (-1, 1))
 
 
-def test_one_line_may_complete_two_boxes_for_one_more_turn() -> None:
+def test_line_completing_two_boxes_gives_one_extra_turn() -> None:
     match = load_game("dots_and_boxes(num_rows=1,num_cols=2)").new(0)
     for seat, move in enumerate("a1b1 b1c1 a2b2 b2c2 a1a2 c1c2".split()):
         match.apply({seat % 2: move})
@@ -130,7 +130,7 @@ def test_one_line_may_complete_two_boxes_for_one_more_turn() -> None:
     assert match.returns() == (1.0, -1.0)
 
 
-def test_whose_turn_it_is_is_part_of_what_a_player_knows() -> None:
+def test_view_includes_the_seat_to_move() -> None:
     game = load_game("dots_and_boxes(num_rows=1,num_cols=2)")
     lines = ("b1c1 b2c2 c1c2 b1b2 a1b1 a1a2 a2b2", "b1c1 a1b1 b2c2 b1b2 a1a2 a2b2 c1c2")
     matches = []
@@ -144,9 +144,9 @@ def test_whose_turn_it_is_is_part_of_what_a_player_knows() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 3])
-def test_the_tensor_is_the_board_and_the_seats_side(rows: int) -> None:
+def test_tensor_shows_the_board_and_the_own_side(rows: int) -> None:
     match = load_game("dots_and_boxes", num_rows=rows, num_cols=2).new(0)
-    account, rng = Account(rows, 2), random.Random(3)
+    account, rng = RulesModel(rows, 2), random.Random(3)
     while match.to_move():
         [seat] = match.to_move()
         for who in (0, 1):
@@ -167,7 +167,7 @@ def test_the_tensor_is_the_board_and_the_seats_side(rows: int) -> None:
         account.draw(move, "xo"[seat])
 
 
-def test_moves_are_the_engines() -> None:
+def test_moves_match_the_engine() -> None:
     """The engine names lines by direction, row and column."""
     for example in plain_examples("dots_and_boxes"):
         match = load_game("dots_and_boxes", **example).new(0)
@@ -179,7 +179,7 @@ def test_moves_are_the_engines() -> None:
             assert move == line(one, other)
 
 
-def test_what_looks_like_a_line_is_illegal_and_all_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("dots_and_boxes").load([Event(0, "a1b1")])
     legal = match.legal_moves(1)
     for kind, replies in {
@@ -195,6 +195,6 @@ def test_what_looks_like_a_line_is_illegal_and_all_else_unparsable() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"num_rows": 0}, {"num_cols": 10}, {"utility_margin": 1}])
-def test_other_parameters_are_refused(wrong: dict[str, int]) -> None:
+def test_unsupported_parameters_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(BadParameter):
         load_game("dots_and_boxes", **wrong)

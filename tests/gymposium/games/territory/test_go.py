@@ -1,4 +1,4 @@
-"""Go against an independent model of its rules, written from the words alone: positions, legal moves, results."""
+"""Go against an independent model written from the rules text alone: positions, legal moves, results."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def placed(board: Board, point: Point, mark: str) -> tuple[Board, set[Point]]:
     return after | dict.fromkeys(taken, "."), taken
 
 
-class Account:
+class RulesModel:
     """Model of a match, by the rules in the prompt."""
 
     def __init__(self, size: int) -> None:
@@ -110,7 +110,7 @@ class Account:
         return "\n".join([*rows, " " * width + gap + gap.join(COLUMNS[:size])]) + "\n"
 
 
-def check(match: Match, account: Account, limit: int) -> None:
+def check(match: Match, account: RulesModel, limit: int) -> None:
     number, over = len(account.moves), account.over(limit)
     last = f"{'XO'[(number - 1) % 2]} {account.moves[-1]}" if number else ""
     again = " ".join(account.find_repetitions("XO"[number % 2])) if not over else ""
@@ -133,10 +133,10 @@ def check(match: Match, account: Account, limit: int) -> None:
         )
 
 
-def as_told(match: Match, rng: random.Random, passing: float) -> Account:
+def play_by_rules(match: Match, rng: random.Random, passing: float) -> RulesModel:
     """Play at random beside the model, up to the end by the model."""
     limit = match.game.params["max_game_length"] or 2 * match.game.params["board_size"] ** 2
-    account, texts = Account(match.game.params["board_size"]), dict[str, str]()
+    account, texts = RulesModel(match.game.params["board_size"]), dict[str, str]()
     while not account.over(limit):
         seat = len(account.moves) % 2
         assert match.to_move() == (seat,)
@@ -162,7 +162,7 @@ def as_told(match: Match, rng: random.Random, passing: float) -> Account:
     st.randoms(use_true_random=False),
 )
 @settings(max_examples=12, deadline=None)
-def test_the_game_as_the_rules_tell_it(size: int, komi: float, limit: int, rng: random.Random) -> None:
+def test_play_agrees_with_the_rules_model(size: int, komi: float, limit: int, rng: random.Random) -> None:
     game = load_game("go", board_size=size, komi=komi, max_game_length=limit)
     for seat, colour in enumerate(("black", "white")):
         rules = game.rules(seat)
@@ -175,15 +175,15 @@ def test_the_game_as_the_rules_tell_it(size: int, komi: float, limit: int, rng: 
         compact = game.rules(seat, "compact")
         assert f"komi {komi:g} for O" in compact
         assert f"you are {'XO'[seat]}" in compact
-    as_told(game.new(0), rng, passing=0.02)
+    play_by_rules(game.new(0), rng, passing=0.02)
 
 
-def test_positions_that_come_back_are_told_beforehand_and_end_the_game_in_a_draw() -> None:
+def test_repetitions_are_announced_and_draw_the_game() -> None:
     """On small boards they are frequent: with and without a capture, after a pass, and on the last move."""
     ends = set()
     for seed in range(60):
         game = load_game("go", board_size=2 + seed % 2, max_game_length=(0, 6, 7, 8, 9)[seed % 5])
-        account = as_told(game.new(0), random.Random(seed), passing=0.1)
+        account = play_by_rules(game.new(0), random.Random(seed), passing=0.1)
         ends.add((account.repeated, len(account.moves) == game.max_decisions))
     assert {(True, False), (True, True), (False, True), (False, False)} <= ends
 
@@ -193,7 +193,7 @@ def load(moves: str, size: int) -> Match:
     return load_game("go", board_size=size).load(events)
 
 
-def test_a_ko_may_be_taken_back_only_after_another_move() -> None:
+def test_ko_recapture_needs_another_move_first() -> None:
     match = load("B1 C1 A2 D2 B3 C3 pass B2 C2", 5)  # X has just captured on B2
     assert "the last X C2" in match.observe(1).text
     assert "B2" not in (match.legal_moves(1) or [])
@@ -202,7 +202,7 @@ def test_a_ko_may_be_taken_back_only_after_another_move() -> None:
     assert "B2" in (match.legal_moves(1) or [])
 
 
-def test_a_player_is_told_that_a_second_pass_ends_the_game() -> None:
+def test_prompt_warns_that_a_second_pass_ends_the_game() -> None:
     match = load("C3 pass", 5)
     assert "2 of at most 50 moves are played, the last O pass. If you pass too, the game ends." in match.observe(0).text
     assert "If X passes too, the game ends." in match.observe(1).text
@@ -210,7 +210,7 @@ def test_a_player_is_told_that_a_second_pass_ends_the_game() -> None:
     assert match.returns() == (1.0, -1.0)  # all 25 points are X's
 
 
-def test_the_tensor_is_the_board_and_whether_white_is_to_move() -> None:
+def test_tensor_shows_the_board_and_the_side_to_move() -> None:
     match = load("A1 C2 B1", 3)
     tensor = match.tensor(1)
     assert tensor.shape == match.game.tensor_shape == (4, 3, 3)
@@ -220,7 +220,7 @@ def test_the_tensor_is_the_board_and_whether_white_is_to_move() -> None:
 
 
 @pytest.mark.parametrize("size", [2, 9, 19])
-def test_points_are_named_as_the_engine_names_them(size: int) -> None:
+def test_point_names_match_the_engine(size: int) -> None:
     game = load_game("go", board_size=size)
     assert isinstance(game, OpenSpielGame)
     state = game.start()
@@ -228,7 +228,7 @@ def test_points_are_named_as_the_engine_names_them(size: int) -> None:
     assert [name.lower() for name in game.new(0).legal_moves(0) or []] == [name.lower() for name in engines]
 
 
-def test_what_looks_like_a_point_is_illegal_and_all_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load("D4 E5", 9)
     legal = match.legal_moves(0)
     for kind, replies in {
@@ -247,6 +247,6 @@ def test_what_looks_like_a_point_is_illegal_and_all_else_unparsable() -> None:
     "wrong",
     [{"board_size": 1}, {"board_size": 20}, {"komi": 101}, {"max_game_length": 1}, {"max_game_length": -1}],
 )
-def test_other_parameters_are_refused(wrong: dict[str, int]) -> None:
+def test_unsupported_parameters_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(BadParameter):
         load_game("go", **wrong)

@@ -1,4 +1,4 @@
-"""Othello against an independent model of its rules, written from the words alone, and against the engine."""
+"""Othello against an independent model written from the rules text alone, and against the engine."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def list_moves(board: Board, mine: str) -> list[str]:
     return sorted(square for square in board if board[square] == "." and enclosed(board, square, mine))
 
 
-def othello_as_told(match: Match, rng: random.Random) -> tuple[float, bool]:
+def play_by_rules(match: Match, rng: random.Random) -> tuple[float, bool]:
     """Return the result for x, and whether a player had to pass."""
     board = dict.fromkeys(squares(8, 8), ".") | {"d4": "o", "e5": "o", "e4": "x", "d5": "x"}
     mine, passed = "x", False
@@ -67,11 +67,11 @@ def othello_as_told(match: Match, rng: random.Random) -> tuple[float, bool]:
     return float((x > o) - (x < o)), passed
 
 
-def test_othello_as_the_rules_tell_it() -> None:
+def test_play_agrees_with_the_rules_model() -> None:
     ends = set()
     for seed in range(25):
         match = load_game("othello").new(0)
-        result, passed = othello_as_told(match, random.Random(seed))
+        result, passed = play_by_rules(match, random.Random(seed))
         assert match.returns() == (result, -result)
         ends.add((result, passed))
     assert {(1.0, True), (-1.0, True)} <= ends, "somebody had to pass, and both have won"
@@ -79,7 +79,7 @@ def test_othello_as_the_rules_tell_it() -> None:
     assert "a1 is top left, h8 bottom right" in match.game.rules(0)
 
 
-def test_an_othello_game_may_end_long_before_the_board_is_full() -> None:
+def test_game_may_end_long_before_a_full_board() -> None:
     moves = "e6 f4 e3 f6 g5 d6 e7 f5 c5".split()  # the shortest game that there is
     match = load_game("othello").load([Event(i % 2, move) for i, move in enumerate(moves)])
     assert match.to_move() == ()
@@ -88,25 +88,25 @@ def test_an_othello_game_may_end_long_before_the_board_is_full() -> None:
 
 
 @pytest.mark.parametrize("game", examples("othello"), ids=lambda game: game.name)
-def test_moves_positions_and_returns_are_the_engines(game: OpenSpielGame) -> None:
+def test_moves_positions_and_returns_match_the_engine(game: OpenSpielGame) -> None:
     check_engine(game)
 
 
-def test_the_corners_are_those_on_offer() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     check_ranges("othello", {})
 
 
-def test_each_seat_is_told_who_it_is() -> None:
+def test_prompts_tell_each_seat_its_side() -> None:
     check_seats("othello", "xo")
 
 
-def test_each_style_tells_all_that_a_seat_knows_and_no_more() -> None:
+def test_each_style_shows_exactly_what_the_seat_knows() -> None:
     check_leaks_of_example("othello")
 
 
-def test_what_looks_like_a_move_is_illegal_and_all_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     check_refused("othello", ["a1", "pass", "d4"], ["D3", "a9", "i1", "a0", "d3.", "Pass"])
 
 
-def test_a_fork_goes_on_by_itself_with_dice_of_its_own() -> None:
+def test_forks_continue_independently() -> None:
     check_forks("othello")

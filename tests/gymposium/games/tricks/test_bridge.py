@@ -54,7 +54,7 @@ def score(bid: str, doubled: int, vulnerable: bool, won: int) -> int:
     return points + bonus + slam + {1: 0, 2: 50, 4: 100}[doubled] - missing * extra
 
 
-class Account:
+class RulesModel:
     """Model of a deal, by the rules in the prompt."""
 
     def __init__(self, match: Match) -> None:
@@ -127,7 +127,7 @@ class Account:
         return tuple(float(points if seat % 2 == side else -points) for seat in range(4))
 
 
-def check(match: Match, account: Account, seat: int) -> None:
+def check(match: Match, account: RulesModel, seat: int) -> None:
     """Compare the texts of a seat with the model."""
     text, compact = match.observe(seat).text, told(match, seat)
     lines = text.splitlines()
@@ -206,11 +206,11 @@ SETTINGS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("params", SETTINGS, ids=str)
-def test_played_beside_a_second_account(params: dict[str, Any]) -> None:
+def test_play_agrees_with_the_rules_model(params: dict[str, Any]) -> None:
     game = load_game("bridge", **params)
     for seed in range(7):
         match, rng = game.new(seed), random.Random(seed)
-        account = Account(match)
+        account = RulesModel(match)
         while account.stage != "over":
             assert match.to_move() == (account.mover,)
             for seat in range(4):
@@ -227,11 +227,11 @@ def test_played_beside_a_second_account(params: dict[str, Any]) -> None:
             check(match, account, seat)
 
 
-def test_points_are_counted_as_the_rules_say() -> None:
+def test_scores_agree_with_the_rules_model() -> None:
     rng, seen = random.Random(0), Counter[object]()
     for seed in range(160):
         match = load_game("bridge", **SETTINGS[seed % 4]).new(seed)
-        account = Account(match)
+        account = RulesModel(match)
         while account.stage != "over":
             move = choice(match, rng)
             match.apply({account.mover: move})
@@ -244,7 +244,7 @@ def test_points_are_counted_as_the_rules_say() -> None:
 
 
 @pytest.mark.parametrize("vulnerable", [False, True])
-def test_every_result_is_counted_as_the_engine_does(vulnerable: bool) -> None:
+def test_every_result_matches_the_engine(vulnerable: bool) -> None:
     """Compares with the engine's table of points, for the tricks that it has computed."""
     game = load_game("bridge", dealer_vul=vulnerable, non_dealer_vul=vulnerable, use_double_dummy_result=True)
     low, high = game.utility_range
@@ -271,14 +271,14 @@ def test_every_result_is_counted_as_the_engine_does(vulnerable: bool) -> None:
     assert low <= min(reached) <= max(reached) <= high
 
 
-def test_the_range_is_what_thirteen_missing_tricks_cost() -> None:
+def test_return_range_covers_thirteen_undertricks() -> None:
     for params, vulnerable in (({}, False), ({"dealer_vul": True}, True), ({"non_dealer_vul": True}, True)):
         results = [score(b, d, vulnerable, won) for b in BIDS for d in (1, 2, 4) for won in range(14)]
         low, high = load_game("bridge", **params).utility_range
         assert low == min(results) == -high
 
 
-def test_the_computed_tricks_are_told() -> None:
+def test_rules_mention_double_dummy_results() -> None:
     game = load_game("bridge", use_double_dummy_result=True)
     assert "The tricks are not played" in game.rules(0)
     assert "laid open" not in game.rules(0)
@@ -294,10 +294,10 @@ def test_the_computed_tricks_are_told() -> None:
     assert "tricks" not in told(match, 0)
 
 
-def test_the_rules_follow_the_parameters() -> None:
+def test_rules_depend_on_the_parameters() -> None:
     for params in SETTINGS:
         game = load_game("bridge", **params)
-        account = Account(game.new(0))
+        account = RulesModel(game.new(0))
         sides = [
             name for name, is_so in zip(("North and South", "East and West"), account.vulnerable, strict=True) if is_so
         ]
@@ -325,7 +325,7 @@ def test_all_may_pass() -> None:
     )
 
 
-def test_ends_of_the_ranges() -> None:
+def test_parameter_ranges_are_enforced() -> None:
     assert {p.name: (p.low, p.high) for p in host().game("bridge").parameters if p.low is not None} == {
         "dealer": (0, 3)
     }
@@ -334,7 +334,7 @@ def test_ends_of_the_ranges() -> None:
             load_game("bridge", dealer=value)
 
 
-def test_moves_are_the_engines_actions() -> None:
+def test_moves_match_the_engines_actions() -> None:
     match = load_game("bridge").new(0)
     assert isinstance(match, OpenSpielMatch)
     words = {"Pass": "pass", "Dbl": "double", "RDbl": "redouble"}
@@ -345,7 +345,7 @@ def test_moves_are_the_engines_actions() -> None:
         assert name == words.get(word, word.replace("10", "T"))
 
 
-def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("bridge").new(0)
     legal = match.legal_moves(0)
     kinds = {"SA": "illegal", "double": "illegal", "redouble": "illegal", "1NT": "move", "7C": "move", "pass": "move"}
@@ -357,15 +357,15 @@ def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
 # -- worlds
 
 
-def test_worlds_tell_the_seat_the_same_story(check_worlds: Callable[..., None]) -> None:
+def test_worlds_are_consistent_with_the_seats_view(check_worlds: Callable[..., None]) -> None:
     check_worlds(load_game("bridge"), 4, 0.15)
 
 
 @pytest.mark.parametrize("seed", [4, 5])
-def test_hands_are_even_among_all_that_fit(seed: int, check_even: Callable[..., None]) -> None:
+def test_sampled_hands_are_uniform(seed: int, check_even: Callable[..., None]) -> None:
     """Late in a deal, lists and counts all distributions of the unseen cards that the tricks allow."""
     match, rng = load_game("bridge").new(seed), random.Random(seed)
-    account = Account(match)
+    account = RulesModel(match)
     while sum(map(len, account.hands)) > 20:
         move = choice(match, rng)
         match.apply({account.mover: move})
@@ -390,7 +390,7 @@ def test_hands_are_even_among_all_that_fit(seed: int, check_even: Callable[..., 
     for _ in range(15 * len(fitting)):
         world = match.resample(seat, rng)
         played = {card for trick in account.tricks for _, card in trick}
-        hands_now = [hand - played for hand in Account(world).hands]
+        hands_now = [hand - played for hand in RulesModel(world).hands]
         counts[str([sorted(hands_now[who]) for who in others])] += 1
         assert hands_now[seat] == account.hands[seat]
     check_even(counts, fitting)
@@ -400,7 +400,7 @@ def test_nothing_leaks() -> None:
     assert assert_no_leaks(load_game("bridge"), matches=1, tries=1, events=60_000).worlds >= 5
 
 
-def test_a_bit_of_another_hand_is_found(seats_told_too_much: Callable[..., set[int]]) -> None:
+def test_leak_check_detects_a_hidden_bit(seats_told_too_much: Callable[..., set[int]]) -> None:
     def hint(state: pyspiel.State, seat: int) -> int:
         return int(state.history()[(seat + 1) % 4]) % 2
 

@@ -50,7 +50,7 @@ def taker(trick: list[tuple[int, str]], trump: str) -> int:
     ]
 
 
-class Account:
+class RulesModel:
     """Model of a hand, by the rules in the prompt."""
 
     def __init__(self, dealt: Sequence[Event], lone_defender: bool, stick: bool) -> None:
@@ -146,7 +146,7 @@ class Account:
         return tuple(float(points if seat % 2 == self.maker % 2 else -points) for seat in range(4))
 
 
-def check(match: Match, account: Account, seat: int) -> None:
+def check(match: Match, account: RulesModel, seat: int) -> None:
     """Compare the texts of a seat with the model."""
     over = account.stage == "over"
     text, compact = match.observe(seat).text, told(match, seat)
@@ -202,13 +202,13 @@ def check(match: Match, account: Account, seat: int) -> None:
 
 
 @pytest.mark.parametrize("params", EXAMPLES, ids=str)
-def test_played_beside_a_second_account(params: dict[str, Any]) -> None:
+def test_play_agrees_with_the_rules_model(params: dict[str, Any]) -> None:
     game = load_game("euchre", **params)
     lone, stick = game.params["allow_lone_defender"], game.params["stick_the_dealer"]
     seen: Counter[str] = Counter()
     for seed in range(25):
         match, rng = game.new(seed), random.Random(seed)
-        account = Account(match.events, lone, stick)
+        account = RulesModel(match.events, lone, stick)
         while account.stage != "over":
             assert match.to_move() == (account.mover,)
             for seat in range(4):
@@ -232,7 +232,7 @@ def test_played_beside_a_second_account(params: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("how", "points"), [("alone", 4.0), ("partner", 2.0)])
-def test_all_five_tricks(how: str, points: float) -> None:
+def test_taking_all_five_tricks_scores_extra(how: str, points: float) -> None:
     """North deals and holds the five highest trumps."""
     game = load_game("euchre")
     norths = ["HJ", "DJ", "HA", "HK", "C9"]
@@ -248,7 +248,7 @@ def test_all_five_tricks(how: str, points: float) -> None:
 
 
 @pytest.mark.parametrize("params", EXAMPLES, ids=str)
-def test_the_rules_follow_the_parameters(params: dict[str, Any]) -> None:
+def test_rules_depend_on_the_parameters(params: dict[str, Any]) -> None:
     game = load_game("euchre", **params)
     for seat in range(4):
         rules, compact = game.rules(seat), game.rules(seat, "compact")
@@ -262,7 +262,7 @@ def test_the_rules_follow_the_parameters(params: dict[str, Any]) -> None:
         assert ("a defender may play alone" in compact) == game.params["allow_lone_defender"]
 
 
-def test_moves_are_the_engines_actions() -> None:
+def test_moves_match_the_engines_actions() -> None:
     match = load_game("euchre").new(0)
     assert isinstance(match, OpenSpielMatch)
     names = match.game.names or []
@@ -271,7 +271,7 @@ def test_moves_are_the_engines_actions() -> None:
         assert name == (word[1] + word[0].lower() if action < 24 else word.lower())
 
 
-def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("euchre").new(0)
     [seat] = match.to_move()
     legal = match.legal_moves(seat)
@@ -281,7 +281,7 @@ def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
         assert read(text, legal, READERS["move"], match.game.move_pattern).kind == "unparsable"
 
 
-def test_what_the_engine_says_the_first_seat_named_in_the_second_round() -> None:
+def test_prompt_corrects_the_engines_text_on_trump() -> None:
     """The engine's text says that the seat picks up. Ours names trump."""
     match = played(["pass", "pass", "pass", "pass", "spades"])
     assert isinstance(match, OpenSpielMatch)
@@ -307,20 +307,20 @@ def played(moves: list[str], seed: int = 0) -> Match:
 
 
 @pytest.mark.parametrize("params", EXAMPLES[:2], ids=str)
-def test_worlds_tell_the_seat_the_same_story(params: dict[str, Any], check_worlds: Callable[..., None]) -> None:
+def test_worlds_are_consistent_with_the_seats_view(params: dict[str, Any], check_worlds: Callable[..., None]) -> None:
     check_worlds(load_game("euchre", **params), 10, 0.25)
 
 
 def holdings(match: Match) -> tuple[list[set[str]], str]:
     """Return the current hands and the discard."""
-    account = Account(match.events[:22], False, True)
+    account = RulesModel(match.events[:22], False, True)
     for event in match.events[22:]:
         account.play(event.move)
     return account.hands, account.discard
 
 
 @pytest.mark.parametrize("seed", [4, 6])
-def test_hands_and_discard_are_even_among_all_that_fit(seed: int, check_even: Callable[..., None]) -> None:
+def test_sampled_hands_and_discards_are_uniform(seed: int, check_even: Callable[..., None]) -> None:
     """With few cards left, lists and counts all distributions of the unseen cards that the tricks allow."""
     rng = random.Random(seed)
     match = played(["hearts"], seed)
@@ -373,7 +373,7 @@ def test_nothing_leaks(params: dict[str, Any]) -> None:
     assert assert_no_leaks(load_game("euchre", **params), matches=2, tries=2).worlds >= 10
 
 
-def test_a_bit_of_the_discard_is_found(seats_told_too_much: Callable[..., set[int]]) -> None:
+def test_leak_check_detects_a_bit_of_the_discard(seats_told_too_much: Callable[..., set[int]]) -> None:
     def hint(state: pyspiel.State, seat: int) -> bool:
         return (state.discard() or 0) % 4 in (0, 3)
 

@@ -41,7 +41,7 @@ def lower(cards: list[str]) -> list[str]:
 
 @given(st.fixed_dictionaries({flag: st.booleans() for flag in FLAGS}), seeds)
 @settings(max_examples=40, deadline=None)
-def test_hearts_prompts_and_rules(flags: dict[str, bool], seed: int) -> None:
+def test_prompts_agree_with_the_rules_model(flags: dict[str, bool], seed: int) -> None:
     """Plays matches beside a model of the rules in the prompt."""
     game = load_game("hearts", **flags)
     match = game.new(seed)
@@ -175,7 +175,7 @@ def check_tricks(
         assert f"Out of a suit, as seen: {'; '.join(out) or 'nobody'}." in lines
 
 
-def test_hearts_rules_follow_the_flags() -> None:
+def test_rules_depend_on_the_flags() -> None:
     plain = load_game("hearts").rules(2)
     assert plain.endswith("You are South.\n")
     assert "a heart or Qs has been played" in plain
@@ -209,7 +209,7 @@ def test_shooting_the_moon(bonus: bool) -> None:
     assert all(low <= value <= high for value in match.returns())
 
 
-def test_nobody_passes_where_the_rules_say_so() -> None:
+def test_pass_cards_false_skips_passing() -> None:
     """The engine lists all four directions even then."""
     game = load_game("hearts", pass_cards=False)
     assert {game.new(seed).events[0].move for seed in range(30)} == {"No Pass"}
@@ -223,7 +223,7 @@ def test_nobody_passes_where_the_rules_say_so() -> None:
         game.load([Event(CHANCE, "Left")])
 
 
-def test_json_of_the_engine_agrees_with_the_hands_of_hearts() -> None:
+def test_hands_match_the_engines_json() -> None:
     for match in walk(load_game("hearts"), 5):
         if match.to_move():
             state = json.loads(engine(match).to_json())
@@ -235,7 +235,7 @@ def test_json_of_the_engine_agrees_with_the_hands_of_hearts() -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_hands_of_hearts_are_even_among_all_that_fit(seed: int) -> None:
+def test_sampled_hands_are_uniform(seed: int) -> None:
     """Late in a hand, lists and counts all distributions of the unseen cards that the tricks allow."""
     match, rng = load_game("hearts").new(seed), random.Random(seed)
     while sum(map(len, held(match))) > 10:
@@ -263,7 +263,7 @@ def test_hands_of_hearts_are_even_among_all_that_fit(seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_hidden_pass_of_hearts_is_any_three_cards() -> None:
+def test_hidden_pass_may_be_any_three_cards() -> None:
     seed = next(seed for seed in range(99) if load_game("hearts").new(seed).events[0].move == "Left")
     match, rng = load_game("hearts").new(seed), random.Random(0)
     while len(match.events) < 65:
@@ -300,12 +300,12 @@ def out_of_suits(match: Match) -> list[set[str]]:
     return out
 
 
-def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     check_readings("hearts", ["Qs", "2c", "Kd"], ["QS", "10h", "1c", "Q", "Qs Kd"])
 
 
 @pytest.mark.parametrize("name", ["hearts", HEARTS])
-def test_worlds_tell_the_seat_the_same_story(name: str, story: Callable[[Match, int], list[str]]) -> None:
+def test_worlds_are_consistent_with_the_seats_view(name: str, story: Callable[[Match, int], list[str]]) -> None:
     check_worlds(name, 0.3, 12, story)
 
 
@@ -313,5 +313,5 @@ def test_nothing_leaks() -> None:
     check_nothing_leaks("hearts", 4)
 
 
-def test_a_bit_of_what_is_hidden_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leak_check_detects_a_hidden_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     check_hint_is_found("hearts", 4, lambda state, seat: state.history()[1 + (seat + 1) % 4] % 2, monkeypatch)

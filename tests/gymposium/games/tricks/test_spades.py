@@ -34,7 +34,7 @@ def taker(trick: list[tuple[int, str]]) -> int:
     return max((RANKS.index(card[0]), seat) for seat, card in trick if card[1] == wanted)[1]
 
 
-class Account:
+class RulesModel:
     """Model of a hand, by the rules in the prompt."""
 
     def __init__(self, match: Match) -> None:
@@ -84,7 +84,7 @@ class Account:
         return tuple(float(points[seat % 2]) for seat in range(4))
 
 
-def check(match: Match, account: Account, seat: int) -> None:
+def check(match: Match, account: RulesModel, seat: int) -> None:
     """Compare the texts of a seat with the model."""
     text, compact = match.observe(seat).text, told(match, seat)
     names = [*SEATS[:seat], "you", *SEATS[seat + 1 :]]
@@ -132,10 +132,10 @@ def sensible(match: Match, rng: random.Random) -> str:
     return rng.choice(moves[:6]) if moves[0] == "nil" else rng.choice(moves)
 
 
-def test_played_beside_a_second_account() -> None:
+def test_play_agrees_with_the_rules_model() -> None:
     for seed in range(12):
         match, rng = load_game("spades").new(seed), random.Random(seed)
-        account = Account(match)
+        account = RulesModel(match)
         while not account.over:
             assert match.to_move() == (account.mover,)
             for seat in range(4):
@@ -152,11 +152,11 @@ def test_played_beside_a_second_account() -> None:
             check(match, account, seat)
 
 
-def test_points_are_counted_as_the_rules_say() -> None:
+def test_scores_agree_with_the_rules_model() -> None:
     rng, seen = random.Random(0), Counter[str]()
     for seed in range(120):
         match = load_game("spades").new(seed)
-        account = Account(match)
+        account = RulesModel(match)
         while not account.over:
             move = sensible(match, rng)
             match.apply({account.mover: move})
@@ -201,7 +201,7 @@ STRONG = [
 """North and South take ten tricks, when they lead hearts first and East keeps the spades: North two, South eight."""
 
 
-def test_the_most_and_the_least_that_can_be_got() -> None:
+def test_extreme_scores_are_reachable() -> None:
     least = played_out(dealt(STRONG, ["nil"] * 4), "hs cd hs cd")
     assert told(least, 0)["taken"] == "N 2 E 3 S 8 W 0"
     # South holds all spades, and so takes all tricks
@@ -209,7 +209,7 @@ def test_the_most_and_the_least_that_can_be_got() -> None:
     assert (least.returns()[0], most.returns()[0]) == most.game.utility_range == (-290.0, 230.0)
 
 
-def test_no_hand_is_out_of_the_range() -> None:
+def test_no_score_is_out_of_range() -> None:
     """Counts all bids and distributions of tricks by the rules."""
     points = set()
     for one, other in itertools.product(range(14), repeat=2):
@@ -231,14 +231,14 @@ def test_spades_are_never_broken() -> None:
     assert "not even after spades have been played" in match.game.rules(2)
 
 
-def test_every_seat_is_told_who_it_is() -> None:
+def test_prompts_tell_each_seat_its_side() -> None:
     game = load_game("spades")
     for seat in range(4):
         assert game.rules(seat).endswith(f"You are {SEATS[seat]}.\n")
         assert f"you are {SEATS[seat][0]};" in game.rules(seat, "compact")
 
 
-def test_moves_are_the_engines_actions() -> None:
+def test_moves_match_the_engines_actions() -> None:
     match = load_game("spades").new(0)
     assert isinstance(match, OpenSpielMatch)
     for action, name in enumerate(match.game.names or []):
@@ -246,7 +246,7 @@ def test_moves_are_the_engines_actions() -> None:
         assert name == (word[1] + word[0].lower() if action < 52 else word.lower())
 
 
-def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
+def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("spades").new(0)
     legal = match.legal_moves(0)
     kinds = {"2c": "illegal", "nil": "move", "13": "move", "1": "move", "0": "unparsable", "14": "unparsable"}
@@ -258,15 +258,15 @@ def test_a_move_of_the_game_is_illegal_and_anything_else_unparsable() -> None:
 # -- worlds
 
 
-def test_worlds_tell_the_seat_the_same_story(check_worlds: Callable[..., None]) -> None:
+def test_worlds_are_consistent_with_the_seats_view(check_worlds: Callable[..., None]) -> None:
     check_worlds(load_game("spades"), 4, 0.2)
 
 
 @pytest.mark.parametrize("seed", [2, 3])
-def test_hands_are_even_among_all_that_fit(seed: int, check_even: Callable[..., None]) -> None:
+def test_sampled_hands_are_uniform(seed: int, check_even: Callable[..., None]) -> None:
     """Late in a hand, lists and counts all distributions of the unseen cards that the tricks allow."""
     match, rng = load_game("spades").new(seed), random.Random(seed)
-    account = Account(match)
+    account = RulesModel(match)
     while sum(map(len, account.hands)) > 10:
         move = sensible(match, rng)
         match.apply({account.mover: move})
@@ -289,19 +289,19 @@ def test_hands_are_even_among_all_that_fit(seed: int, check_even: Callable[..., 
     counts: Counter[str] = Counter()
     for _ in range(15 * len(fitting)):
         world = match.resample(seat, rng)
-        hands = Account(world).hands
+        hands = RulesModel(world).hands
         played = {event.move for event in world.events[56:]}
         counts[str([sorted(hands[who] - played) for who in others])] += 1
         assert hands[seat] - played == account.hands[seat]
     check_even(counts, fitting)
 
 
-def test_who_led_a_spade_has_nothing_else() -> None:
+def test_leading_a_spade_means_no_other_suit() -> None:
     """Holds in every world, by the rules."""
     rng, led = random.Random(0), 0
     for seed in range(60):
         match = load_game("spades").new(seed)
-        account = Account(match)
+        account = RulesModel(match)
         while not account.over and not (account.tricks and account.tricks[-1][0][1][1] == "s"):
             move = sensible(match, rng)
             match.apply({account.mover: move})
@@ -312,7 +312,7 @@ def test_who_led_a_spade_has_nothing_else() -> None:
         led += 1
         world = match.resample((leader + 1) % 4, rng)
         played = {event.move for event in world.events[56:]}
-        assert {card[1] for card in Account(world).hands[leader] - played} == {"s"}
+        assert {card[1] for card in RulesModel(world).hands[leader] - played} == {"s"}
     assert led > 5
 
 
@@ -320,7 +320,7 @@ def test_nothing_leaks() -> None:
     assert assert_no_leaks(load_game("spades"), matches=1, tries=1, events=30_000).worlds >= 10
 
 
-def test_a_bit_of_another_hand_is_found(seats_told_too_much: Callable[..., set[int]]) -> None:
+def test_leak_check_detects_a_hidden_bit(seats_told_too_much: Callable[..., set[int]]) -> None:
     def hint(state: pyspiel.State, seat: int) -> int:
         return int(state.history()[(seat + 1) % 4]) % 2
 
