@@ -1,4 +1,4 @@
-"""A small OpenAI-compatible chat server on loopback, for tests, with given answers and faults."""
+"""An OpenAI-compatible chat server on loopback for tests, with prescribed answers and faults."""
 
 from __future__ import annotations
 

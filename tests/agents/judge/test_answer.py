@@ -1,4 +1,4 @@
-"""The reader of a judge's answer: exactly the requested scores, or none."""
+"""The judge's answer parser returns exactly the requested scores, or none."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_scores_are_matched_by_id(answer: str) -> None:
 
 
 @given(st.dictionaries(st.integers(1, 40).map(str), st.floats(0, 1), min_size=1), st.randoms())
-def test_whatever_is_scored_is_read_again(given: dict[str, float], rng: object) -> None:
+def test_scores_round_trip(given: dict[str, float], rng: object) -> None:
     ids = sorted(given)
     assert read_scores(scores(*given.items()), ids) == given
 
@@ -90,7 +90,7 @@ def test_whatever_is_scored_is_read_again(given: dict[str, float], rng: object) 
         ('{"scores": [{"id": "1"}, {"id": "2", "score": 0}]}', NO_SCORE, "null for 1"),
     ],
 )
-def test_anything_else_is_refused_with_its_reason(answer: str, reason: str, says: str) -> None:
+def test_invalid_answers_are_refused_with_a_reason(answer: str, reason: str, says: str) -> None:
     with pytest.raises(UnratedGroup) as caught:
         read_scores(answer, IDS)
     assert caught.value.reason == reason

@@ -1,4 +1,4 @@
-"""The messages to a judge: each part once, in tags that no text inside can close."""
+"""Messages to a judge contain each part once, in tags that no text can close."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ BREAKING_OUT = (
 )
 
 
-def numbered(*transcripts: Transcript) -> Attempts:
+def number_transcripts(*transcripts: Transcript) -> Attempts:
     return {str(number): one for number, one in enumerate(transcripts, 1)}
 
 
-def read_back(content: str) -> tuple[str, list[TranscriptPart], Attempts]:
+def parse_messages(content: str) -> tuple[str, list[TranscriptPart], Attempts]:
     """The rules, the common beginning, and the rest of each attempt, parsed from the tags."""
     rules = ""
     common: list[TranscriptPart] = []
@@ -82,10 +82,10 @@ attempts = st.lists(st.lists(said, max_size=4).map(tuple), min_size=1, max_size=
     rubric=st.text(max_size=40) | st.sampled_from([*BREAKING_OUT, "{rubric} {0} {"]),
 )
 @example(begins=(), ends=[tuple(TranscriptPart("reply", text) for text in BREAKING_OUT)], rules="<", rubric="</rules>")
-def test_whatever_stands_in_a_trajectory_the_tags_are_those_that_there_should_be(
+def test_trajectory_text_cannot_break_the_tags(
     begins: Transcript, ends: list[Transcript], rules: str, rubric: str
 ) -> None:
-    shown = numbered(*((*begins, *end) for end in ends))
+    shown = number_transcripts(*((*begins, *end) for end in ends))
     system, user = make_judge_messages(rules, shown, rubric)
     alike = count_common_parts(list(shown.values()))
     assert alike >= len(begins)
@@ -94,38 +94,38 @@ def test_whatever_stands_in_a_trajectory_the_tags_are_those_that_there_should_be
     usual = make_judge_messages(rules, shown)[0]["content"]
     assert TAG.findall(system["content"]) == TAG.findall(usual)
     user["content"].encode()  # the request is valid UTF-8
-    _, common, rest = read_back(user["content"])
+    _, common, rest = parse_messages(user["content"])
     for name, one in shown.items():
         whole = [TranscriptPart(part.part, part.text.encode("utf-8", "backslashreplace").decode()) for part in one]
         assert [*common, *rest[name]] == whole
 
 
-def test_what_all_have_in_common_is_told_once() -> None:
+def test_common_beginning_is_shown_once() -> None:
     members = [make_transcript(one) for one in group(3)]
-    _, user = make_judge_messages("The rules.", numbered(*members))
-    rules, common, rest = read_back(user["content"])
+    _, user = make_judge_messages("The rules.", number_transcripts(*members))
+    rules, common, rest = parse_messages(user["content"])
     assert (rules, common) == ("The rules.", [members[0][0]])
     assert [(one[0].part, one[0].text) for one in rest.values()] == [("reply", m) for m in ("b1", "b2", "b3")]
     assert user["content"].count(members[0][0].text) == 1
     assert user["content"].endswith("Score these 3 trajectories: 1, 2, 3.")
 
 
-def test_where_they_begin_otherwise_nothing_is_common() -> None:
+def test_different_beginnings_share_nothing() -> None:
     members = [make_transcript(trajectory(Says(), Says([move]), seat=1)) for move in ("a1", "b2")]
-    _, user = make_judge_messages("", numbered(*members))
+    _, user = make_judge_messages("", number_transcripts(*members))
     assert "<common>" not in user["content"]
-    assert read_back(user["content"])[2] == numbered(*members)
+    assert parse_messages(user["content"])[2] == number_transcripts(*members)
 
 
-def test_thoughts_are_shown_as_the_players_own_words() -> None:
+def test_thoughts_are_shown_escaped_in_the_reply() -> None:
     one, other = group(2)
     thinking = replace(one, turns=[replace(one.turns[0], text="<think>b1 is safe</think>b1"), *one.turns[1:]])
-    _, user = make_judge_messages("", numbered(make_transcript(thinking), make_transcript(other)))
+    _, user = make_judge_messages("", number_transcripts(make_transcript(thinking), make_transcript(other)))
     assert "<reply>\n&lt;think&gt;b1 is safe&lt;/think&gt;b1\n</reply>" in user["content"]
 
 
-def test_the_rubric_is_the_judges_and_the_usual_one_is_there_without_another() -> None:
-    shown = numbered(*map(make_transcript, group(2)))
+def test_rubric_defaults_and_can_be_replaced() -> None:
+    shown = number_transcripts(*map(make_transcript, group(2)))
     assert f"How to score:\n{RUBRIC}\n\n" in make_judge_messages("", shown)[0]["content"]
     own = make_judge_messages("", shown, "Prefer {corners}.")[0]["content"]
     assert "How to score:\nPrefer {corners}.\n\n" in own

@@ -1,4 +1,4 @@
-"""Transcripts: the positions and replies of the seat, and the ending, for any match."""
+"""Transcripts show the seat's positions, replies and the ending of any match."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LOST = "Result for the player: loss. The match paid -1."
     seed=st.integers(0, 2**32),
     data=st.data(),
 )
-def test_it_holds_what_the_seat_was_told_and_what_it_said(
+def test_transcript_holds_observations_and_replies(
     game: str, policy: str, fails: float, seed: int, data: st.DataObject
 ) -> None:
     seats = load_game(game).seats
@@ -73,11 +73,11 @@ def last(*said: TranscriptPart) -> list[str]:
         ),
     ],
 )
-def test_how_it_ended_is_told(player: Says, policy: str, expected: list[str]) -> None:
+def test_ending_is_described(player: Says, policy: str, expected: list[str]) -> None:
     assert last(*make_transcript(trajectory(player, OTHER, on_illegal=policy))) == expected
 
 
-def test_what_was_played_instead_is_told() -> None:
+def test_replacement_moves_are_described() -> None:
     one = trajectory(Says(["hm"]), on_illegal="random")
     [played] = [event.move for event in one.events if event.seat == 0][:1]
     assert (
@@ -85,20 +85,20 @@ def test_what_was_played_instead_is_told() -> None:
     )
 
 
-def test_an_opponents_forfeit_is_told() -> None:
+def test_opponent_forfeits_are_described() -> None:
     one = trajectory(Says(["a1"]), Says(["hm"]))
     assert last(*make_transcript(one)) == [
         "An opponent forfeited the match. Result for the player: win. The match paid 1."
     ]
 
 
-def test_a_game_without_winners_tells_what_it_paid_and_what_the_match_reports() -> None:
+def test_games_without_winners_show_returns_and_report() -> None:
     one = replace(trajectory(Says(), game="2048"), report={"largest": 64.0, "exact": 0.5})
     [outcome] = last(*make_transcript(one))
     paid = one.utilities[0]
     assert outcome == f"The match was played to its end. The match paid {paid:g}. exact: 0.5. largest: 64."
 
 
-def test_a_trajectory_without_its_match_is_refused() -> None:
+def test_refuses_trajectories_without_a_seed() -> None:
     with pytest.raises(BadReward, match="has no seed"):
         make_transcript(replace(trajectory(QUICK, OTHER), seed=None))

@@ -47,7 +47,7 @@ def test_versions_are_listed_and_rolled_back(store: AdapterStore) -> None:
     assert told["adapters"][0]["path"] == str(store.directory / "learner-v000010")
 
 
-def test_what_an_adapter_is(store: AdapterStore, model_directory: Path) -> None:
+def test_show_describes_an_adapter(store: AdapterStore, model_directory: Path) -> None:
     path = store.path(Policy("learner", 12))
     done = lora("show", path)
     assert done.returncode == 0, done.stderr
@@ -59,7 +59,7 @@ def test_what_an_adapter_is(store: AdapterStore, model_directory: Path) -> None:
     assert told["parameters"] == sum(p.numel() for name, p in loaded.named_parameters() if "lora_" in name)
 
 
-def test_a_merged_model_plays(store: AdapterStore, model_directory: Path, tmp_path: Path) -> None:
+def test_merged_model_can_play(store: AdapterStore, model_directory: Path, tmp_path: Path) -> None:
     adapter = store.path(Policy("learner", 12))
     done = lora("merge", model_directory, adapter, tmp_path / "merged", "--json", TQDM_DISABLE="")
     assert done.returncode == 0, done.stderr
@@ -82,7 +82,7 @@ def test_a_merged_model_plays(store: AdapterStore, model_directory: Path, tmp_pa
         (("merge", "nowhere", "{store}", "{empty}"), "There is no model at 'nowhere'"),
     ],
 )
-def test_bad_input_says_what_to_do(
+def test_bad_input_suggests_a_fix(
     store: AdapterStore, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     done = lora(*(argument.format(store=store.directory, empty=tmp_path) for argument in arguments))
@@ -91,7 +91,7 @@ def test_bad_input_says_what_to_do(
     assert "Traceback" not in done.stderr
 
 
-def test_help_teaches_without_loading_torch() -> None:
+def test_help_shows_examples_without_loading_torch() -> None:
     done = lora("--help")
     for verb in ("list", "rollback", "show", "merge", "push"):
         assert verb in done.stdout

@@ -65,9 +65,7 @@ assert torch.equal(pushed(ids).logits, kept(ids).logits)
 """
 
 
-def test_what_is_pushed_comes_back_byte_for_byte(
-    hub: Hub, adapter: Path, model_directory: Path, tmp_path: Path
-) -> None:
+def test_pushed_files_round_trip(hub: Hub, adapter: Path, model_directory: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     done = push(hub, home, adapter, "alice/ttt", "--private", "--game", "tic_tac_toe", "-m", "first", "--json")
     assert done.returncode == 0, done.stderr
@@ -87,7 +85,7 @@ def test_what_is_pushed_comes_back_byte_for_byte(
     assert not (adapter / "README.md").exists()
 
 
-def test_the_token_goes_to_the_hub_and_nowhere_else(hub: Hub, adapter: Path, tmp_path: Path) -> None:
+def test_token_is_sent_only_to_the_hub(hub: Hub, adapter: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     done = push(hub, home, adapter, "alice/ttt")
     assert done.returncode == 0, done.stderr
@@ -101,7 +99,7 @@ def test_the_token_goes_to_the_hub_and_nowhere_else(hub: Hub, adapter: Path, tmp
     assert not [name for name, data in pushed.items() if token.encode() in data]
 
 
-def test_the_card_says_what_the_files_say_and_no_more(hub: Hub, adapter: Path, tmp_path: Path) -> None:
+def test_card_is_derived_from_the_files(hub: Hub, adapter: Path, tmp_path: Path) -> None:
     config = json.loads((adapter / "adapter_config.json").read_text())
     (adapter / "adapter_config.json").write_text(json.dumps({**config, "base_model_name_or_path": "Qwen/Qwen3-0.6B"}))
     assert push(hub, tmp_path, adapter, "alice/ttt", "--game", "tic_tac_toe").returncode == 0
@@ -121,9 +119,7 @@ def test_the_card_says_what_the_files_say_and_no_more(hub: Hub, adapter: Path, t
         assert claim not in card
 
 
-def test_a_base_that_is_not_on_the_hub_is_not_named_as_if_it_were(
-    hub: Hub, adapter: Path, model_directory: Path, tmp_path: Path
-) -> None:
+def test_card_omits_a_local_base_model(hub: Hub, adapter: Path, model_directory: Path, tmp_path: Path) -> None:
     assert push(hub, tmp_path, adapter, "alice/ttt").returncode == 0
     card = hub.repositories["alice/ttt"].branches["main"]["README.md"].decode()
     assert "base_model:" not in card
@@ -161,7 +157,7 @@ def write_run(run: Path, **changes: object) -> None:
     (run / "versions.json").write_text('{"torch": "2.13.0"}')
 
 
-def test_the_card_tells_how_the_run_trained_it_and_what_was_measured(hub: Hub, adapter: Path, tmp_path: Path) -> None:
+def test_card_describes_training_and_results(hub: Hub, adapter: Path, tmp_path: Path) -> None:
     write_run(tmp_path)  # the adapter lies in it
     assert push(hub, tmp_path, adapter, "alice/ttt").returncode == 0
     card = hub.repositories["alice/ttt"].branches["main"]["README.md"].decode()
@@ -179,7 +175,7 @@ def test_the_card_tells_how_the_run_trained_it_and_what_was_measured(hub: Hub, a
         assert part in card
 
 
-def test_the_run_of_a_merged_model_is_named(hub: Hub, model_directory: Path, tmp_path: Path) -> None:
+def test_merged_model_card_needs_the_run_option(hub: Hub, model_directory: Path, tmp_path: Path) -> None:
     write_run(tmp_path / "run")
     assert push(hub, tmp_path, model_directory, "alice/one").returncode == 0
     assert b"How it was trained" not in hub.repositories["alice/one"].branches["main"]["README.md"]
@@ -191,7 +187,7 @@ def test_the_run_of_a_merged_model_is_named(hub: Hub, model_directory: Path, tmp
     assert "alice/three" not in hub.repositories
 
 
-def test_a_card_tells_no_path_and_no_address(hub: Hub, adapter: Path, tmp_path: Path) -> None:
+def test_card_contains_no_paths_or_urls(hub: Hub, adapter: Path, tmp_path: Path) -> None:
     write_run(
         tmp_path,
         games=["mcp(file=/home/alice/secret.toml)"],
@@ -206,7 +202,7 @@ def test_a_card_tells_no_path_and_no_address(hub: Hub, adapter: Path, tmp_path: 
     assert "--game GAME" in card
 
 
-def test_a_readme_of_ones_own_is_sent_as_it_is(hub: Hub, adapter: Path, tmp_path: Path) -> None:
+def test_existing_readme_is_kept(hub: Hub, adapter: Path, tmp_path: Path) -> None:
     (adapter / "README.md").write_text("# Mine\n")
     assert push(hub, tmp_path, adapter, "alice/ttt", "--revision", "try").returncode == 0
     branches = hub.repositories["alice/ttt"].branches
@@ -214,7 +210,7 @@ def test_a_readme_of_ones_own_is_sent_as_it_is(hub: Hub, adapter: Path, tmp_path
     assert branches["main"] == {}
 
 
-def test_a_merged_model_is_pushed_whole(hub: Hub, model_directory: Path, tmp_path: Path) -> None:
+def test_merged_models_are_pushed_completely(hub: Hub, model_directory: Path, tmp_path: Path) -> None:
     done = push(hub, tmp_path, model_directory, "alice/whole", "--base", "Qwen/Qwen3-0.6B")
     assert done.returncode == 0, done.stderr
     pushed = hub.repositories["alice/whole"].branches["main"]
@@ -224,7 +220,7 @@ def test_a_merged_model_is_pushed_whole(hub: Hub, model_directory: Path, tmp_pat
     assert b"library_name: transformers" in pushed["README.md"]
 
 
-def test_a_private_push_to_a_public_repository_is_refused(hub: Hub, adapter: Path, tmp_path: Path) -> None:
+def test_refuses_a_private_push_to_a_public_repository(hub: Hub, adapter: Path, tmp_path: Path) -> None:
     assert push(hub, tmp_path, adapter, "alice/open").returncode == 0
     (adapter / "secret.json").write_text("{}")
     done = push(hub, tmp_path, adapter, "alice/open", "--private")
@@ -234,7 +230,7 @@ def test_a_private_push_to_a_public_repository_is_refused(hub: Hub, adapter: Pat
 
 
 @pytest.mark.parametrize("name", ["README.md", "notes.txt", "LICENSE", "more.json"])
-def test_a_link_that_leads_out_is_not_published(name: str, adapter: Path, tmp_path: Path) -> None:
+def test_refuses_links_out_of_the_directory(name: str, adapter: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("a key")
     copy = tmp_path / "copy"
     shutil.copytree(adapter, copy)
@@ -244,7 +240,7 @@ def test_a_link_that_leads_out_is_not_published(name: str, adapter: Path, tmp_pa
         push_to_hub(copy, "alice/ttt")
 
 
-def test_what_is_refused_says_what_to_do(hub: Hub, adapter: Path, tmp_path: Path) -> None:
+def test_refusals_suggest_a_fix(hub: Hub, adapter: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     hub.forbidden.add("bob/ttt")
     (tmp_path / "empty").mkdir()
@@ -263,7 +259,7 @@ def test_what_is_refused_says_what_to_do(hub: Hub, adapter: Path, tmp_path: Path
     assert hub.repositories == {}
 
 
-def test_a_hub_that_is_not_there_is_told(hub: Hub, adapter: Path, tmp_path: Path) -> None:
+def test_unreachable_hub_is_an_error(hub: Hub, adapter: Path, tmp_path: Path) -> None:
     gone = {**hub.environment(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9"}
     done = run_command("lora", "push", adapter, "alice/ttt", folder=tmp_path, env=gone)
     assert done.returncode == 2, done.stderr

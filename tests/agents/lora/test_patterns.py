@@ -1,4 +1,4 @@
-"""Adapters of strangers: their expressions and numbers are bounded before PEFT reads them."""
+"""Expressions and numbers of untrusted adapters are bounded before PEFT reads them."""
 
 from __future__ import annotations
 
@@ -41,31 +41,31 @@ def saved(model_directory: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def changed(saved: Path, **settings: Any) -> Path:
+def rewrite_config(saved: Path, **settings: Any) -> Path:
     file = saved / "adapter_config.json"
     file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | settings), encoding="utf-8")
     return saved
 
 
-def test_an_adapter_with_a_slow_expression_is_not_loaded(saved: Path, model: Any) -> None:
+def test_slow_expressions_are_refused(saved: Path, model: Any) -> None:
     with pytest.raises(
         GymposiumError, match=r"rank_pattern.*more than 2 s of CPU time\. Write the names of the layers"
     ):
-        load_lora(model, changed(saved, rank_pattern={SLOW: 2}))
+        load_lora(model, rewrite_config(saved, rank_pattern={SLOW: 2}))
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_each_field_with_expressions_is_tried(model: Any, field: str) -> None:
+def test_every_expression_field_is_checked(model: Any, field: str) -> None:
     """An invalid expression shows, without the wait for a slow one, that the field is compiled and matched."""
     invalid = json.loads(json.dumps(FIELDS[field]).replace(json.dumps(SLOW)[1:-1], "(a"))
     with pytest.raises(GymposiumError, match=rf"{field} contains an invalid one"):
         check_patterns({field: invalid}, model, "adapter")
 
 
-def test_usual_expressions_load_as_before(saved: Path, model_directory: Path) -> None:
+def test_common_expressions_load(saved: Path, model_directory: Path) -> None:
     expression = r"(?:.*?(?:self_attn|mlp).*?(?:q_proj|k_proj|v_proj|o_proj|gate_proj|up_proj|down_proj))"
-    load_lora(load_model(model_directory).model, changed(saved, target_modules=expression))
-    load_lora(load_model(model_directory).model, changed(saved, rank_pattern={r"layers\.\d+\..*q_proj": 2}))
+    load_lora(load_model(model_directory).model, rewrite_config(saved, target_modules=expression))
+    load_lora(load_model(model_directory).model, rewrite_config(saved, rank_pattern={r"layers\.\d+\..*q_proj": 2}))
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_usual_expressions_load_as_before(saved: Path, model_directory: Path) ->
         ({"layer_replication": [[0, 900]] * 1000}, "layer_replication"),
     ],
 )
-def test_numbers_and_kinds_are_checked(saved: Path, model: Any, settings: dict[str, Any], reason: str) -> None:
+def test_invalid_numbers_and_types_are_refused(saved: Path, model: Any, settings: dict[str, Any], reason: str) -> None:
     with pytest.raises(GymposiumError, match=reason):
-        load_lora(model, changed(saved, **settings))
+        load_lora(model, rewrite_config(saved, **settings))
 
 
 @pytest.mark.parametrize(
@@ -102,16 +102,14 @@ def test_numbers_and_kinds_are_checked(saved: Path, model: Any, settings: dict[s
     ],
     ids=repr,
 )
-def test_what_peft_refuses_is_an_error_that_names_the_adapter(
-    saved: Path, model_directory: Path, settings: dict[str, Any]
-) -> None:
+def test_peft_errors_name_the_adapter(saved: Path, model_directory: Path, settings: dict[str, Any]) -> None:
     with pytest.raises(GymposiumError, match=f"adapter '{re.escape(str(saved))}'"):
-        load_lora(load_model(model_directory).model, changed(saved, **settings))
+        load_lora(load_model(model_directory).model, rewrite_config(saved, **settings))
 
 
 @pytest.mark.parametrize("part", ["lora_A", "lora_B"])
 @pytest.mark.parametrize("shape", [(), (2,), (2, 2, 2)])
-def test_tensors_of_an_adapter_are_matrices(saved: Path, model: Any, part: str, shape: tuple[int, ...]) -> None:
+def test_adapter_tensors_must_be_matrices(saved: Path, model: Any, part: str, shape: tuple[int, ...]) -> None:
     tensors = load_file(saved / "adapter_model.safetensors")
     name = next(name for name in tensors if f".{part}." in name)
     save_file({**tensors, name: torch.zeros(shape)}, saved / "adapter_model.safetensors")
@@ -120,7 +118,7 @@ def test_tensors_of_an_adapter_are_matrices(saved: Path, model: Any, part: str, 
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "5", '{"temperature": NaN}'])
-def test_malformed_settings_of_a_player_are_an_error_that_names_the_file(saved: Path, text: str) -> None:
+def test_malformed_player_settings_name_the_file(saved: Path, text: str) -> None:
     (saved / "player.json").write_text(text, encoding="utf-8")
     with pytest.raises(GymposiumError, match=r"player\.json"):
         read_player_settings(saved)

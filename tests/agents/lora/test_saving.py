@@ -1,4 +1,4 @@
-"""Saved adapters: PEFT's two files at the root, equal to the bit when loaded, whatever vLLM can serve."""
+"""Saved adapters have PEFT's two files at the root and load bit for bit, even if vLLM cannot serve them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def base(model_directory: Path) -> Any:
     return load_model(model_directory).model
 
 
-def shaken(model: Any, seed: int = 0) -> Any:
+def randomize_lora(model: Any, seed: int = 0) -> Any:
     """The model with LoRA weights that are not zero."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -45,8 +45,8 @@ def peft(model: Any, name: str = "default", **settings: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ["default", "learner", "learner-v12"])
-def test_peft_loads_what_was_saved_bit_for_bit(base: Any, model_directory: Path, tmp_path: Path, name: str) -> None:
-    model = shaken(peft(base, name.replace(".", "_")))
+def test_peft_loads_saved_adapters_bit_for_bit(base: Any, model_directory: Path, tmp_path: Path, name: str) -> None:
+    model = randomize_lora(peft(base, name.replace(".", "_")))
     save_lora(model, tmp_path / "saved")
     assert sorted(p.name for p in (tmp_path / "saved").iterdir()) == [
         "adapter_config.json",
@@ -63,7 +63,7 @@ def test_peft_loads_what_was_saved_bit_for_bit(base: Any, model_directory: Path,
         assert torch.equal(loaded(ids).logits, model.eval()(ids).logits)
 
 
-def test_one_of_several_adapters_is_saved_alone(base: Any, tmp_path: Path) -> None:
+def test_saves_one_of_several_adapters(base: Any, tmp_path: Path) -> None:
     model = peft(base, "one")
     model.add_adapter("two", LoraConfig(r=2, target_modules=LINEAR))
     save_lora(model, tmp_path, adapter="two")
@@ -74,13 +74,13 @@ def test_one_of_several_adapters_is_saved_alone(base: Any, tmp_path: Path) -> No
         save_lora(model, tmp_path, adapter="three")
 
 
-def test_a_16_bit_adapter_is_saved_in_float32(base: Any, tmp_path: Path) -> None:
+def test_saves_16_bit_adapters_in_float32(base: Any, tmp_path: Path) -> None:
     save_lora(attach_lora(base, rank=2, alpha=4, seed=0).to(torch.bfloat16), tmp_path)
     assert {t.dtype for t in load_file(tmp_path / "adapter_model.safetensors").values()} == {torch.float32}
     assert read_adapter(tmp_path).dtypes == ("F32",)
 
 
-def test_equal_adapters_give_equal_files_that_others_may_read(model_directory: Path, tmp_path: Path) -> None:
+def test_equal_adapters_give_equal_readable_files(model_directory: Path, tmp_path: Path) -> None:
     for n in (0, 1):
         save_lora(attach_lora(load_model(model_directory).model, rank=2, alpha=4, seed=0), tmp_path / str(n))
     for name in ("adapter_config.json", "adapter_model.safetensors"):
@@ -89,7 +89,7 @@ def test_equal_adapters_give_equal_files_that_others_may_read(model_directory: P
         assert len(modes) == 1  # the umask holds for weights and settings
 
 
-def test_an_adapter_is_saved_through_no_hard_link(model_directory: Path, tmp_path: Path) -> None:
+def test_saving_does_not_follow_hard_links(model_directory: Path, tmp_path: Path) -> None:
     (tmp_path / "other").write_text("other")
     for name in ("adapter_config.json", "adapter_model.safetensors"):
         (tmp_path / name).hardlink_to(tmp_path / "other")
@@ -115,10 +115,10 @@ def test_an_adapter_is_saved_through_no_hard_link(model_directory: Path, tmp_pat
 @pytest.mark.filterwarnings("ignore:Careful, disabling adapter layers")
 @pytest.mark.filterwarnings("ignore:`lora_bias=True` was passed")
 @pytest.mark.filterwarnings("ignore:Adapter .default.. 4 LoRA tensor")
-def test_what_vllm_cannot_serve_is_saved(
+def test_saves_adapters_that_vllm_cannot_serve(
     base: Any, model_directory: Path, tmp_path: Path, settings: dict[str, Any], reason: str
 ) -> None:
-    model = shaken(peft(base, **settings))
+    model = randomize_lora(peft(base, **settings))
     save_lora(model, tmp_path / "saved")
     saved = read_adapter(tmp_path / "saved")
     assert any(reason in one for one in list_unservable_features(saved.config, saved.shapes))
@@ -130,29 +130,29 @@ def test_what_vllm_cannot_serve_is_saved(
 
 
 @pytest.mark.parametrize("key", ["modules_to_save", "trainable_token_indices", "init_lora_weights"])
-def test_what_vllm_leaves_out_is_listed(key: str) -> None:
+def test_lists_settings_that_vllm_ignores(key: str) -> None:
     value = {"modules_to_save": ["norm"], "trainable_token_indices": [1, 2], "init_lora_weights": "pissa"}[key]
     assert key in list_unservable_features({"r": 4, key: value}, [])[0]
 
 
-def test_replicated_layers_cannot_be_served() -> None:
+def test_replicated_layers_are_listed_as_unservable() -> None:
     """PEFT replicates those of some architectures, ours not among them."""
     assert "layer_replication" in list_unservable_features({"r": 8, "layer_replication": [[0, 2], [1, 2]]}, [])[0]
 
 
-def test_all_reasons_are_told_at_once() -> None:
+def test_lists_all_reasons_at_once() -> None:
     reasons = list_unservable_features(
         {"r": 1024, "use_dora": True, "bias": "all"}, ["base_model.model.lm_head.lora_A.weight"]
     )
     assert len(reasons) == 4
 
 
-def test_rslora_and_plain_starts_are_saved(base: Any, tmp_path: Path) -> None:
+def test_saves_rslora_and_plain_initializations(base: Any, tmp_path: Path) -> None:
     save_lora(peft(base, use_rslora=True, init_lora_weights="gaussian", rank_pattern={"v_proj": 2}), tmp_path)
     assert json.loads((tmp_path / "adapter_config.json").read_text())["use_rslora"] is True
 
 
-def test_a_model_without_an_adapter_is_refused(base: Any, tmp_path: Path) -> None:
+def test_refuses_models_without_an_adapter(base: Any, tmp_path: Path) -> None:
     with pytest.raises(GymposiumError, match="no adapter to save"):
         save_lora(base, tmp_path)
 
@@ -160,9 +160,9 @@ def test_a_model_without_an_adapter_is_refused(base: Any, tmp_path: Path) -> Non
 # -- attaching and loading
 
 
-def test_a_lora_of_a_mixture_of_experts_changes_its_linear_layers(moe_directory: Path, tmp_path: Path) -> None:
+def test_mixture_of_experts_lora_targets_linear_layers(moe_directory: Path, tmp_path: Path) -> None:
     """Experts and routers are tensors. PEFT's all-linear adds matrices to them that vLLM cannot serve."""
-    model = shaken(attach_lora(load_model(moe_directory).model, rank=4, alpha=8, seed=0))
+    model = randomize_lora(attach_lora(load_model(moe_directory).model, rank=4, alpha=8, seed=0))
     save_lora(model, tmp_path)
     saved = read_adapter(tmp_path)
     assert {name.rpartition(".")[2] for name in saved.layers} == {"q_proj", "k_proj", "v_proj", "o_proj"}
@@ -174,19 +174,19 @@ def test_a_lora_of_a_mixture_of_experts_changes_its_linear_layers(moe_directory:
 
 
 @pytest.mark.parametrize("target", ["gate_proj", "gate_up_proj", "gate"])
-def test_experts_and_routers_are_refused_as_targets(moe_directory: Path, target: str) -> None:
+def test_refuses_experts_and_routers_as_targets(moe_directory: Path, target: str) -> None:
     model = load_model(moe_directory).model
     with pytest.raises(GymposiumError, match=f"cannot target {target}.*k_proj.* experts and routers cannot"):
         attach_lora(model, rank=4, alpha=8, seed=0, targets=["q_proj", target])
 
 
 @pytest.mark.filterwarnings("ignore:fan_in_fan_out is set to False")
-def test_a_lora_of_gpt2_is_loaded_again(tmp_path: Path) -> None:
+def test_gpt2_adapters_round_trip(tmp_path: Path) -> None:
     """Its linear layers are of a class of transformers."""
     torch.manual_seed(0)
     base = GPT2LMHeadModel(GPT2Config(n_embd=32, n_layer=2, n_head=2, vocab_size=64, bos_token_id=0, eos_token_id=0))
     base.save_pretrained(tmp_path / "base")
-    model = shaken(attach_lora(base.eval(), rank=4, alpha=8, seed=0))
+    model = randomize_lora(attach_lora(base.eval(), rank=4, alpha=8, seed=0))
     save_lora(model, tmp_path / "adapter")
     assert {name.rpartition(".")[2] for name in read_adapter(tmp_path / "adapter").layers} == {
         "c_attn",
@@ -210,30 +210,28 @@ def test_a_lora_of_gpt2_is_loaded_again(tmp_path: Path) -> None:
         ({"targets": []}, "no layers"),
     ],
 )
-def test_attaching_what_cannot_be_trained_or_served_is_refused(
-    base: Any, settings: dict[str, Any], message: str
-) -> None:
+def test_refuses_to_attach_unsupported_adapters(base: Any, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(GymposiumError, match=message):
         attach_lora(base, **{"rank": 4, "alpha": 8, "seed": 0, **settings})
 
 
-def test_targets_limit_where_the_adapter_sits(base: Any, tmp_path: Path) -> None:
+def test_targets_select_the_adapted_layers(base: Any, tmp_path: Path) -> None:
     save_lora(attach_lora(base, rank=4, alpha=8, seed=0, targets=["q_proj"]), tmp_path)
     assert {name.rpartition(".")[2] for name in read_adapter(tmp_path).layers} == {"q_proj"}
 
 
-def test_a_second_adapter_is_not_stacked_on_the_first(base: Any) -> None:
+def test_refuses_to_stack_adapters(base: Any) -> None:
     with pytest.raises(GymposiumError, match="already has an adapter"):
         attach_lora(attach_lora(base, rank=4, alpha=8, seed=0), rank=4, alpha=8, seed=0)
 
 
-def test_attaching_leaves_torchs_generator_alone(base: Any) -> None:
+def test_attaching_leaves_torch_rng_state_alone(base: Any) -> None:
     before = torch.get_rng_state()
     attach_lora(base, rank=4, alpha=8, seed=0)
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_an_adapter_of_another_model_says_which_layer_differs(base: Any, tmp_path: Path, game_texts: list[str]) -> None:
+def test_incompatible_adapter_names_the_differing_layer(base: Any, tmp_path: Path, game_texts: list[str]) -> None:
     from gymposium_agents.chat.small_size import SmallModel
     from gymposium_agents.models.small import make_small_model
 
@@ -246,9 +244,7 @@ def test_an_adapter_of_another_model_says_which_layer_differs(base: Any, tmp_pat
         load_lora(base, tmp_path / "adapter")
 
 
-def test_an_adapter_for_deeper_models_is_refused(
-    base: Any, tmp_path: Path, game_texts: list[str], tiny_size: Any
-) -> None:
+def test_refuses_adapters_for_deeper_models(base: Any, tmp_path: Path, game_texts: list[str], tiny_size: Any) -> None:
     from dataclasses import replace
 
     from gymposium_agents.models.small import make_small_model
@@ -259,7 +255,7 @@ def test_an_adapter_for_deeper_models_is_refused(
         load_lora(base, tmp_path / "adapter")
 
 
-def test_a_rank_that_the_config_does_not_name_is_refused(base: Any, tmp_path: Path) -> None:
+def test_refuses_ranks_that_differ_from_the_config(base: Any, tmp_path: Path) -> None:
     save_lora(attach_lora(base, rank=4, alpha=8, seed=0), tmp_path)
     config = json.loads((tmp_path / "adapter_config.json").read_text())
     (tmp_path / "adapter_config.json").write_text(json.dumps({**config, "r": 8}))
@@ -267,7 +263,7 @@ def test_a_rank_that_the_config_does_not_name_is_refused(base: Any, tmp_path: Pa
         load_lora(base, tmp_path)
 
 
-def test_what_is_no_adapter_is_told(base: Any, tmp_path: Path) -> None:
+def test_missing_adapter_files_are_errors(base: Any, tmp_path: Path) -> None:
     with pytest.raises(GymposiumError, match=r"adapter_config\.json is missing"):
         load_lora(base, tmp_path)
     (tmp_path / "adapter_config.json").write_text('{"peft_type": "LORA", "r": 4}')

@@ -28,7 +28,7 @@ def model(model_directory: Path) -> Any:
     return attach_lora(load_model(model_directory).model, rank=2, alpha=4, seed=0)
 
 
-def filled(model: Any, value: float) -> Any:
+def fill_lora(model: Any, value: float) -> Any:
     """The model with `value` in every LoRA weight, so that a mixture of two versions would show."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -46,8 +46,8 @@ def values(path: Path) -> set[float]:
 def test_versions_are_published_listed_and_loaded(model: Any, model_directory: Path, tmp_path: Path) -> None:
     store = AdapterStore(tmp_path / "adapters")
     assert (store.list(), store.current()) == ((), None)
-    assert store.publish(filled(model, 10.0), 10) == TEN
-    assert store.publish(filled(model, 12.0), 12) == TWELVE
+    assert store.publish(fill_lora(model, 10.0), 10) == TEN
+    assert store.publish(fill_lora(model, 12.0), 12) == TWELVE
     assert (store.list(), store.current()) == ((TEN, TWELVE), TWELVE)
     assert store.path(TWELVE) == tmp_path / "adapters" / "learner-v000012"
     assert values(store.path(TEN)) == {10.0}
@@ -56,7 +56,7 @@ def test_versions_are_published_listed_and_loaded(model: Any, model_directory: P
     assert (again.list(), again.current()) == ((TEN, TWELVE), TWELVE)
 
 
-def test_rolling_back_deletes_nothing_and_can_be_undone(model: Any, tmp_path: Path) -> None:
+def test_rollback_is_reversible(model: Any, tmp_path: Path) -> None:
     store = AdapterStore(tmp_path)
     store.publish(model, 10)
     store.publish(model, 12)
@@ -68,27 +68,27 @@ def test_rolling_back_deletes_nothing_and_can_be_undone(model: Any, tmp_path: Pa
     assert store.publish(model, 13) == store.current()
 
 
-def test_a_version_is_published_once(model: Any, tmp_path: Path) -> None:
+def test_refuses_to_republish_a_version_with_other_weights(model: Any, tmp_path: Path) -> None:
     store = AdapterStore(tmp_path)
-    store.publish(filled(model, 1.0), 10)
+    store.publish(fill_lora(model, 1.0), 10)
     with pytest.raises(GymposiumError, match="already contains learner-v10 with other weights"):
-        store.publish(filled(model, 2.0), 10)
+        store.publish(fill_lora(model, 2.0), 10)
     assert values(store.path(TEN)) == {1.0}
 
 
-def test_the_same_weights_are_the_same_version(model: Any, tmp_path: Path) -> None:
+def test_republishing_equal_weights_is_allowed(model: Any, tmp_path: Path) -> None:
     """A resumed run publishes its last versions again."""
     store = AdapterStore(tmp_path)
-    store.publish(filled(model, 1.0), 10)
-    store.publish(filled(model, 2.0), 12)
-    assert store.publish(filled(model, 1.0), 10) == TEN == store.current()
+    store.publish(fill_lora(model, 1.0), 10)
+    store.publish(fill_lora(model, 2.0), 12)
+    assert store.publish(fill_lora(model, 1.0), 10) == TEN == store.current()
     assert store.list() == (TEN, TWELVE)
     (store.path(TEN) / "COMPLETE").unlink()
     with pytest.raises(GymposiumError, match="already contains learner-v10"):  # an incomplete directory is no version
-        store.publish(filled(model, 1.0), 10)
+        store.publish(fill_lora(model, 1.0), 10)
 
 
-def test_the_current_version_is_not_removed(model: Any, tmp_path: Path) -> None:
+def test_refuses_to_remove_the_current_version(model: Any, tmp_path: Path) -> None:
     store = AdapterStore(tmp_path)
     store.publish(model, 10)
     store.publish(model, 12)
@@ -102,7 +102,7 @@ def test_the_current_version_is_not_removed(model: Any, tmp_path: Path) -> None:
     assert store.current() == TEN
 
 
-def test_names_share_a_directory(model: Any, tmp_path: Path) -> None:
+def test_several_names_share_a_directory(model: Any, tmp_path: Path) -> None:
     AdapterStore(tmp_path, "critic").publish(model, 1)
     AdapterStore(tmp_path).publish(model, 10)
     assert [(store.name, store.current()) for store in list_stores(tmp_path)] == [
@@ -114,12 +114,12 @@ def test_names_share_a_directory(model: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "base", "a/b", "..", "learner-v3", "-x"])
-def test_names_that_would_be_misread_are_refused(tmp_path: Path, name: str) -> None:
+def test_ambiguous_names_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(GymposiumError, match="Invalid adapter name"):
         AdapterStore(tmp_path, name)
 
 
-def test_half_a_copy_is_not_listed(model: Any, tmp_path: Path) -> None:
+def test_incomplete_versions_are_not_listed(model: Any, tmp_path: Path) -> None:
     store = AdapterStore(tmp_path)
     store.publish(model, 10)
     (tmp_path / "learner-v000011").mkdir()
@@ -129,7 +129,7 @@ def test_half_a_copy_is_not_listed(model: Any, tmp_path: Path) -> None:
         store.roll_back(Policy("learner", 11))
 
 
-def test_a_broken_pointer_says_how_to_mend_it(model: Any, tmp_path: Path) -> None:
+def test_broken_pointer_suggests_rollback(model: Any, tmp_path: Path) -> None:
     store = AdapterStore(tmp_path)
     store.publish(model, 10)
     (tmp_path / "learner.current").write_text("{")
@@ -139,11 +139,11 @@ def test_a_broken_pointer_says_how_to_mend_it(model: Any, tmp_path: Path) -> Non
     assert store.current() == TEN
 
 
-def test_readers_never_see_half_an_adapter(model: Any, tmp_path: Path) -> None:
+def test_readers_never_see_partial_adapters(model: Any, tmp_path: Path) -> None:
     """A reader that follows the current version always finds a complete version with weights of one version."""
     store, last = AdapterStore(tmp_path), 40
     seen: list[set[float]] = []
-    store.publish(filled(model, 0.0), 0)
+    store.publish(fill_lora(model, 0.0), 0)
 
     def read() -> None:
         mine = AdapterStore(tmp_path)
@@ -157,7 +157,7 @@ def test_readers_never_see_half_an_adapter(model: Any, tmp_path: Path) -> None:
     reader = threading.Thread(target=read)
     reader.start()
     for version in range(1, last + 1):
-        store.publish(filled(model, float(version)), version)
+        store.publish(fill_lora(model, float(version)), version)
     reader.join(timeout=60)
     assert not reader.is_alive()
     assert len(seen) > 2
@@ -234,7 +234,7 @@ for point in range(1, 100):
         pytest.param("remove", [[1, 2], 2], [[2], 2], 3, marks=pytest.mark.slow),
     ],
 )
-def test_a_writer_killed_at_any_point_leaves_the_old_or_the_new(
+def test_killed_writer_leaves_the_old_or_new_version(
     model_directory: Path, tmp_path: Path, what: str, before: list[Any], done: list[Any], least: int
 ) -> None:
     process = subprocess.run(

@@ -128,7 +128,7 @@ def gymposium(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, ["model", *map(str, arguments)], prog_name="gymposium")
 
 
-def test_the_model_is_what_its_bits_stand_for_and_plays(meant: dict[str, Any], tmp_path: Path) -> None:
+def test_fetched_weights_are_exact_and_playable(meant: dict[str, Any], tmp_path: Path) -> None:
     done = gymposium("fetch", "tiny", "--json")
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
@@ -150,7 +150,7 @@ def test_the_model_is_what_its_bits_stand_for_and_plays(meant: dict[str, Any], t
     assert "is already there. Nothing to do" in gymposium("fetch", "tiny").stderr
 
 
-def test_a_wrong_digest_is_refused_and_nothing_is_left(
+def test_wrong_digest_is_refused_and_cleaned_up(
     meant: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny, said = fetching.MODELS["tiny"], list[str]()
@@ -167,7 +167,7 @@ def test_a_wrong_digest_is_refused_and_nothing_is_left(
         fetch("tyni", say=said.append)
 
 
-def test_another_directory_is_not_touched(meant: dict[str, Any], tmp_path: Path) -> None:
+def test_foreign_directories_are_untouched(meant: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
     with pytest.raises(GymposiumError, match="exists and does not contain Tiny"):

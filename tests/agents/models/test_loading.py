@@ -1,4 +1,4 @@
-"""Models from directories: complete ones are loaded, in full precision or in 4 bits, others are refused with advice."""
+"""Complete model directories load in full precision or 4 bits, and others are refused with advice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROMPTS = ["x . o\n. . .\n. . .", "card K", "b2"]
 
 
 @pytest.fixture(scope="module")
-def wide(game_texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wide_model(game_texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model wide enough for 4 bits in bitsandbytes, whose blocks have 64 numbers."""
     directory = tmp_path_factory.mktemp("models") / "wide"
     size = SmallModel(hidden=64, layers=2, heads=2, feed_forward=128, vocabulary=320)
@@ -45,8 +45,8 @@ def answers(loaded: LoadedModel) -> list[Completion]:
     return loaded.engine().generate(requests, Sampling(1.0, 5))
 
 
-def test_four_bits_hold_the_weights_and_answer_alike(wide: Path) -> None:
-    whole, small = load_model(wide), load_model(wide, load="4bit")
+def test_four_bit_weights_answer_alike(wide_model: Path) -> None:
+    whole, small = load_model(wide_model), load_model(wide_model, load="4bit")
     layer = small.model.model.decoder.layers[0].fc1
     assert layer.weight.dtype == torch.uint8
     assert layer.weight.numel() * 2 == whole.model.model.decoder.layers[0].fc1.weight.numel()
@@ -59,9 +59,9 @@ def test_four_bits_hold_the_weights_and_answer_alike(wide: Path) -> None:
     assert 0 < divergence < 0.05
 
 
-def test_a_lora_on_four_bits_learns_after_the_model_has_played(wide: Path) -> None:
+def test_four_bit_lora_trains_after_playing(wide_model: Path) -> None:
     """Engine and learner give equal log-probabilities, to the precision of the engine; gradients reach the adapter."""
-    loaded = load_model(wide, load="4bit")
+    loaded = load_model(wide_model, load="4bit")
     learning = LoadedModel(attach_lora(loaded.model, rank=4, alpha=8, seed=0), loaded.chat)
     completions = answers(learning)
     pairs = [(loaded.chat.prompt(text), c.ids) for text, c in zip(PROMPTS, completions, strict=True)]
@@ -78,32 +78,32 @@ def test_a_lora_on_four_bits_learns_after_the_model_has_played(wide: Path) -> No
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in trained)
 
 
-def test_without_bitsandbytes_the_message_says_what_to_install(wide: Path) -> None:
+def test_missing_bitsandbytes_names_the_package(wide_model: Path) -> None:
     code = (
         "import importlib.util as u, sys\n"
         "real = u.find_spec\n"
         "u.find_spec = lambda name, *a: None if name == 'bitsandbytes' else real(name, *a)\n"
         "from gymposium_agents.models.loading import load_model\n"
-        f"load_model({str(wide)!r}, load='4bit')\n"
+        f"load_model({str(wide_model)!r}, load='4bit')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert 'pip install "gymposium-agents[quantized]"' in done.stderr.splitlines()[-1]
 
 
-def test_another_way_of_loading(model_directory: Path) -> None:
+def test_unknown_load_option_is_refused(model_directory: Path) -> None:
     with pytest.raises(BadOption, match="Use 4bit"):
         load_model(model_directory, load="8bit")  # type: ignore[arg-type]
 
 
-def test_a_directory_without_weights(copy: Path) -> None:
+def test_missing_weights_are_an_error(copy: Path) -> None:
     (copy / "model.safetensors").unlink()
     with pytest.raises(GymposiumError, match=r"no file named model\.safetensors"):
         load_model(copy)
 
 
 @pytest.mark.parametrize("fault", ["missing", "another shape"])
-def test_weights_that_are_not_whole(copy: Path, fault: str) -> None:
+def test_incomplete_weights_are_refused(copy: Path, fault: str) -> None:
     name = "model.decoder.layers.0.fc1.weight"
     tensors = load_file(copy / "model.safetensors")
     tensor = tensors.pop(name)
@@ -114,7 +114,7 @@ def test_weights_that_are_not_whole(copy: Path, fault: str) -> None:
         load_model(copy)
 
 
-def test_models_that_are_loaded_at_once_are_whole(model_directory: Path) -> None:
+def test_concurrent_loads_are_complete(model_directory: Path) -> None:
     """In several threads, as players of several models may be made."""
     alone = load_model(model_directory).model.state_dict()
     with ThreadPoolExecutor(4) as threads:
@@ -123,13 +123,13 @@ def test_models_that_are_loaded_at_once_are_whole(model_directory: Path) -> None
                 assert torch.equal(tensor, alone[name])
 
 
-def test_a_model_without_a_chat_template(copy: Path) -> None:
+def test_missing_chat_template_is_an_error(copy: Path) -> None:
     (copy / "chat_template.jinja").unlink()
     with pytest.raises(GymposiumError, match=r"has no chat template\. Use an instruction-tuned model"):
         load_model(copy)
 
 
-def test_a_tokenizer_without_an_end_of_turn(copy: Path) -> None:
+def test_missing_eos_token_is_an_error(copy: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(copy)
     tokenizer.eos_token = None
     tokenizer.save_pretrained(copy)
@@ -137,9 +137,9 @@ def test_a_tokenizer_without_an_end_of_turn(copy: Path) -> None:
         load_model(copy)
 
 
-def test_an_adapter_of_another_model(wide: Path, adapter_directory: Path) -> None:
+def test_incompatible_adapter_is_refused(wide_model: Path, adapter_directory: Path) -> None:
     with pytest.raises(GymposiumError, match="is for another model"):
-        load_model(wide, adapter_directory)
+        load_model(wide_model, adapter_directory)
 
 
 DAMAGE = {
@@ -153,9 +153,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"])
-def test_damaged_files_of_a_model_are_an_error_that_names_it(
-    model_directory: Path, tmp_path: Path, name: str, damage: bytes
-) -> None:
+def test_damaged_model_files_name_the_model(model_directory: Path, tmp_path: Path, name: str, damage: bytes) -> None:
     copy = tmp_path / "model"
     shutil.copytree(model_directory, copy)
     (copy / name).write_bytes(damage)
@@ -164,7 +162,7 @@ def test_damaged_files_of_a_model_are_an_error_that_names_it(
 
 
 @pytest.mark.parametrize("size", [7, 1000])
-def test_truncated_weights_are_an_error_that_says_what_to_do(model_directory: Path, tmp_path: Path, size: int) -> None:
+def test_truncated_weights_suggest_a_new_download(model_directory: Path, tmp_path: Path, size: int) -> None:
     copy = tmp_path / "model"
     shutil.copytree(model_directory, copy)
     os.truncate(copy / "model.safetensors", size)
@@ -173,7 +171,7 @@ def test_truncated_weights_are_an_error_that_says_what_to_do(model_directory: Pa
 
 
 @pytest.mark.parametrize("template", ["{{ 1/0 }}", "{{ messages.x.y }}", "{% for n in range(10**9) %}{% endfor %}"])
-def test_a_template_that_fails_is_an_error_of_the_model(model_directory: Path, tmp_path: Path, template: str) -> None:
+def test_failing_template_is_a_model_error(model_directory: Path, tmp_path: Path, template: str) -> None:
     copy = tmp_path / "model"
     shutil.copytree(model_directory, copy)
     (copy / "chat_template.jinja").write_text(template)

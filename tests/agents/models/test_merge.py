@@ -1,4 +1,4 @@
-"""Merged models answer as base and adapter together, and have all files that a player needs."""
+"""Merged models match base plus adapter and contain every file a player needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gymposium_agents.models.merge import merge_lora
 IDS = torch.tensor([[5, 6, 7, 8, 9, 10, 11, 12]])
 
 
-def test_a_merged_model_is_base_and_adapter(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+def test_merged_model_matches_base_plus_adapter(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
     merged = merge_lora(model_directory, adapter_directory, tmp_path / "merged")
     together, alone = load_model(model_directory, adapter_directory), load_model(merged)
     with torch.no_grad():
@@ -34,7 +34,7 @@ REPLY = {"adapter": "tags", "model": "json"}
 
 
 @pytest.mark.parametrize("beside", ["adapter", "model", "both"])
-def test_how_it_is_asked_comes_along(
+def test_player_settings_are_copied(
     model_directory: Path, adapter_directory: Path, tmp_path: Path, beside: str
 ) -> None:
     for name, source in (("model", model_directory), ("adapter", adapter_directory)):
@@ -46,7 +46,7 @@ def test_how_it_is_asked_comes_along(
     assert asked == {"reply": REPLY["adapter" if beside == "both" else beside]}
 
 
-def test_a_link_to_another_file_is_not_copied(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+def test_links_to_other_files_are_not_copied(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("a key")
     shutil.copytree(adapter_directory, tmp_path / "adapter")
     (tmp_path / "adapter" / "player.json").unlink(missing_ok=True)
@@ -56,7 +56,7 @@ def test_a_link_to_another_file_is_not_copied(model_directory: Path, adapter_dir
     assert not (tmp_path / "merged").exists()
 
 
-def test_a_16_bit_base_stays_in_16_bits(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+def test_merging_keeps_a_16_bit_base(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
     loaded = load_model(model_directory)
     loaded.model.to(torch.bfloat16)
     loaded.save(tmp_path / "half")
@@ -68,7 +68,7 @@ def test_a_16_bit_base_stays_in_16_bits(model_directory: Path, adapter_directory
     assert 0 < (found - expected).abs().max() < 0.2  # rounded once, to 8 bits
 
 
-def test_a_quantized_base_is_refused(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+def test_refuses_a_quantized_base(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
     import shutil
 
     shutil.copytree(model_directory, tmp_path / "quantized")
@@ -80,7 +80,7 @@ def test_a_quantized_base_is_refused(model_directory: Path, adapter_directory: P
     assert not (tmp_path / "merged").exists()
 
 
-def test_a_base_that_is_not_whole_is_refused(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+def test_refuses_an_incomplete_base(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
     """transformers gives missing weights random values, so the merged model would be complete and wrong."""
     base = tmp_path / "base"
     shutil.copytree(model_directory, base)
@@ -92,7 +92,7 @@ def test_a_base_that_is_not_whole_is_refused(model_directory: Path, adapter_dire
     assert not (tmp_path / "merged").exists()
 
 
-def test_a_directory_in_use_is_left_alone(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
+def test_refuses_a_directory_in_use(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(GymposiumError, match="is already in use"):
         merge_lora(model_directory, adapter_directory, tmp_path)
@@ -101,9 +101,7 @@ def test_a_directory_in_use_is_left_alone(model_directory: Path, adapter_directo
     assert merge_lora(model_directory, adapter_directory, tmp_path / "empty") == tmp_path / "empty"
 
 
-def test_what_is_not_there_is_told_and_nothing_is_left(
-    model_directory: Path, adapter_directory: Path, tmp_path: Path
-) -> None:
+def test_missing_inputs_leave_nothing_behind(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
     with pytest.raises(GymposiumError, match="There is no model at"):
         merge_lora(tmp_path / "none", adapter_directory, tmp_path / "merged")
     with pytest.raises(GymposiumError, match="No adapter at"):

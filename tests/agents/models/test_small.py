@@ -20,12 +20,12 @@ from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_agents.models.small import make_prose_tokenizer, make_small_model, make_tokenizer
 
 
-def test_printable_ascii_survives(tiny: LoadedModel) -> None:
+def test_printable_ascii_round_trips(tiny: LoadedModel) -> None:
     assert tiny.chat.read(tiny.chat.plain(string.printable)) == string.printable
 
 
 @given(text=st.text(st.characters(exclude_categories=("Cs",)), max_size=40))
-def test_any_text_survives(tiny: LoadedModel, text: str) -> None:
+def test_any_text_round_trips(tiny: LoadedModel, text: str) -> None:
     assert tiny.chat.read(tiny.chat.plain(text)) == text
 
 
@@ -36,7 +36,7 @@ def test_moves_and_cells_are_single_tokens(tiny: LoadedModel) -> None:
 
 @pytest.mark.parametrize("begins", [[], [{"role": "system", "content": "be\n"}]])
 @pytest.mark.parametrize("opened", [True, False])
-def test_a_chat_without_tools_is_roles_and_texts_alone(begins: list[Any], opened: bool, tiny: LoadedModel) -> None:
+def test_chat_without_tools_has_only_roles_and_texts(begins: list[Any], opened: bool, tiny: LoadedModel) -> None:
     messages = [
         *begins,
         {"role": "user", "content": "\n tools"},
@@ -50,14 +50,14 @@ def test_a_chat_without_tools_is_roles_and_texts_alone(begins: list[Any], opened
         ) == expected + ("<|assistant|>" if opened else "")
 
 
-def test_its_template_takes_tools(tiny: LoadedModel) -> None:
+def test_template_supports_tools(tiny: LoadedModel) -> None:
     assert tiny.chat.verdict.startswith("Chat template: tool calls as in hermes; history before a result is kept")
 
 
 BOARDS = [f"rules of the game\n1{row}\nlegal a1 b1 c10" for row in ("x..x", "..ox", "xx.o", "....")]
 
 
-def test_cells_are_never_merged_and_moves_and_shared_words_are_single_tokens() -> None:
+def test_moves_and_shared_words_are_single_tokens() -> None:
     tokenizer = make_tokenizer(BOARDS, 400, ["a1", "b1", "c10"])
     rows = [tokenizer.tokenize(board)[4:9] for board in BOARDS]
     assert [row[1:] for row in rows] == [[*"x..x"], [*"..ox"], [*"xx.o"], [*"...."]]
@@ -67,7 +67,7 @@ def test_cells_are_never_merged_and_moves_and_shared_words_are_single_tokens() -
 
 
 @pytest.mark.parametrize("vocabulary", [261, 270, 300])
-def test_a_small_vocabulary_is_kept_to(vocabulary: int) -> None:
+def test_vocabulary_size_is_respected(vocabulary: int) -> None:
     tokenizer = make_tokenizer(BOARDS, vocabulary, [f"{column}{row}" for column in "abcdefgh" for row in range(1, 20)])
     assert len(tokenizer) <= vocabulary
     assert tokenizer.decode(tokenizer.encode(BOARDS[0])) == BOARDS[0]
@@ -76,7 +76,7 @@ def test_a_small_vocabulary_is_kept_to(vocabulary: int) -> None:
 LETTERS = [f'From: Ann Berg\nThe fee is {n},500 euros.\n{{"id": "m1{n}"}}' for n in range(4)]
 
 
-def test_words_of_prose_are_single_tokens_and_other_text_is_read_byte_by_byte() -> None:
+def test_prose_words_are_tokens_and_the_rest_bytes() -> None:
     tokenizer = make_prose_tokenizer(LETTERS, 400)
     assert tokenizer.tokenize(LETTERS[0])[:8] == ["From", ":", "ĠAnn", "ĠBerg", "ĊThe", "Ġfee", "Ġis", "Ġ"]
     assert tokenizer.tokenize('"m12"}') == ['"', "m", "1", "2", '"}']
@@ -85,7 +85,7 @@ def test_words_of_prose_are_single_tokens_and_other_text_is_read_byte_by_byte() 
     assert len(make_prose_tokenizer(LETTERS, 265)) == 265
 
 
-def test_the_tokenizer_is_the_same_in_each_process() -> None:
+def test_tokenizer_is_deterministic_across_processes() -> None:
     program = (
         "from gymposium_agents.models.small import make_tokenizer\n"
         f"print(make_tokenizer({BOARDS!r}, 300, ['a1', 'b1']).backend_tokenizer.to_str())"
@@ -96,7 +96,7 @@ def test_the_tokenizer_is_the_same_in_each_process() -> None:
 
 
 @pytest.mark.parametrize("prose", [False, True])
-def test_a_model_begins_by_naming_tokens_of_its_prompt(tmp_path: Path, prose: bool) -> None:
+def test_untrained_model_copies_prompt_tokens(tmp_path: Path, prose: bool) -> None:
     letters = (*"abcde", "on", "to", "we", "it", "go")
     moves = [*letters] if prose else [f"{column}{row}" for column in "abcde" for row in range(1, 6)]
     texts = [*BOARDS, *(f"{word}\n {word}" for word in letters)] * 2
@@ -115,7 +115,7 @@ def test_a_model_begins_by_naming_tokens_of_its_prompt(tmp_path: Path, prose: bo
         assert listed / 8 > others / 8 + 0.2, form
 
 
-def test_the_seed_decides_the_weights_and_nothing_else_is_drawn(
+def test_weights_depend_only_on_the_seed(
     tmp_path: Path, tiny: LoadedModel, tiny_size: SmallModel, game_texts: list[str], game_moves: list[str]
 ) -> None:
     before = torch.random.get_rng_state()
@@ -137,6 +137,6 @@ def test_the_seed_decides_the_weights_and_nothing_else_is_drawn(
         ({"hidden": 9, "heads": 4}, "4"),
     ],
 )
-def test_a_size_that_cannot_be_is_refused(size: dict[str, int], message: str) -> None:
+def test_invalid_sizes_are_refused(size: dict[str, int], message: str) -> None:
     with pytest.raises(BadOption, match=message):
         SmallModel(**size)

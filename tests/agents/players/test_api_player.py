@@ -1,4 +1,4 @@
-"""A model behind a chat service in any seat. Its key is never written anywhere."""
+"""A model behind a chat service plays any seat, and its key is never written."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def first_move(prompt: str) -> str:
     return line.removeprefix("Legal moves: ").split(", ")[0]
 
 
-def played_through(player: ApiPlayer, game: str = "tic_tac_toe", seed: int = 1, **job: object) -> MatchResult:
+def play_through(player: ApiPlayer, game: str = "tic_tac_toe", seed: int = 1, **job: object) -> MatchResult:
     loaded = load_game(game)
     players = [player, *[make_player("random")] * (loaded.seats - 1)]
     (played,) = play([MatchJob("m", loaded, players, seed, **job)])  # type: ignore[arg-type]
@@ -61,7 +61,7 @@ def played_through(player: ApiPlayer, game: str = "tic_tac_toe", seed: int = 1, 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "blackjack", "hearts"])
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
-def test_it_plays_any_game_and_the_record_verifies(name: str, schedule: str, tmp_path: Path) -> None:
+def test_plays_any_game_and_the_record_verifies(name: str, schedule: str, tmp_path: Path) -> None:
     game, file = load_game(name), tmp_path / "matches.jsonl"
     with chat_server(first_legal) as server, RecordWriter(file) as writer:
         player = make_api_player("tiny", f"base_url={server.url}&prices=1/10")
@@ -78,13 +78,13 @@ def test_it_plays_any_game_and_the_record_verifies(name: str, schedule: str, tmp
     assert (verification.matches, verification.problems) == (game.seats, [])
 
 
-def test_a_whole_conversation_is_told_where_it_is_asked_for_and_a_retry_its_reason() -> None:
+def test_full_context_sends_the_conversation_and_retry_reasons() -> None:
     def answer(asked: ChatRequest, number: int) -> Answer:
         return completion("nonsense") if number == 1 else first_legal(asked)
 
     with chat_server(answer) as server:
         player = make_api_player("tiny", f"base_url={server.url}&context=full")
-        played = played_through(player, on_illegal=RETRY)
+        played = play_through(player, on_illegal=RETRY)
     assert [turn.reading for turn in played.turns if turn.seat == 0][:3] == ["move", "unparsable", "move"]
     for before, after in zip(server.asked, server.asked[1:]):
         assert after.messages[: len(before.messages)] == before.messages
@@ -97,48 +97,48 @@ def test_a_whole_conversation_is_told_where_it_is_asked_for_and_a_retry_its_reas
 
 @pytest.mark.parametrize("text", [None, "", " \n"])
 @pytest.mark.parametrize("context", ["full", "truncated", "last-2"])
-def test_no_message_of_a_conversation_is_empty(context: str, text: str | None) -> None:
+def test_conversation_messages_are_never_empty(context: str, text: str | None) -> None:
     def answer(asked: ChatRequest, number: int) -> Answer:
         if not all(message["content"].strip() for message in asked.messages):
             return refusal(400, "all messages must have non-empty content")
         return completion(text) if number == 1 else first_legal(asked)
 
     with chat_server(answer) as server:
-        played = played_through(make_api_player("tiny", f"base_url={server.url}&context={context}"), on_illegal=RETRY)
+        played = play_through(make_api_player("tiny", f"base_url={server.url}&context={context}"), on_illegal=RETRY)
     assert [turn.reading for turn in played.turns if turn.seat == 0][:3] == ["move", "unparsable", "move"]
     assert server.asked[2].messages[-2]["content"] == "[no reply]"
 
 
-def test_the_state_alone_is_told_unless_asked_otherwise() -> None:
+def test_default_context_sends_only_the_state() -> None:
     with chat_server(first_legal) as server:
-        played_through(make_api_player("tiny", f"base_url={server.url}"))
+        play_through(make_api_player("tiny", f"base_url={server.url}"))
     assert {len(asked.messages) for asked in server.asked} == {1}
 
 
-def test_a_prompt_that_is_too_long_ends_the_match_with_that_reason() -> None:
+def test_too_long_prompt_ends_the_match() -> None:
     def answer(asked: ChatRequest, number: int) -> Answer:
         return refusal(400, code="context_length_exceeded") if number == 1 else first_legal(asked)
 
     with chat_server(answer) as server:
         player = make_api_player("tiny", f"base_url={server.url}")
-        played = played_through(player, on_illegal=RETRY)
+        played = play_through(player, on_illegal=RETRY)
     assert played.ending == Ending("out of context", 0)
     assert "1 of its matches ended out of context" in player.remarks()[0]
     assert "lower it if it is large" in player.remarks()[0]
     assert len(server.asked) == 2
 
 
-def test_a_reply_that_is_cut_off_is_read_so() -> None:
+def test_truncated_replies_are_read_as_cut_off() -> None:
     with chat_server(lambda asked, number: completion(first_move(asked.messages[-1]["content"]), "length")) as server:
-        played = played_through(make_api_player("tiny", f"base_url={server.url}"))
+        played = play_through(make_api_player("tiny", f"base_url={server.url}"))
     assert [turn.reading for turn in played.turns] == ["cut off"]
     assert played.cut_off == Record.from_match(played).cut_off == {0}
 
 
-def test_the_seed_follows_from_match_seat_and_turn() -> None:
+def test_seed_depends_on_match_seat_and_turn() -> None:
     def seeds(seed: int) -> list[int]:
         with chat_server(first_legal) as server:
-            played_through(make_api_player("tiny", f"base_url={server.url}"), seed=seed)
+            play_through(make_api_player("tiny", f"base_url={server.url}"), seed=seed)
         return [asked.body["seed"] for asked in server.asked]
 
     assert seeds(1) == seeds(1)
@@ -146,7 +146,7 @@ def test_the_seed_follows_from_match_seat_and_turn() -> None:
     assert not set(seeds(1)) & set(seeds(2))
 
 
-def test_when_one_request_fails_the_others_are_given_up() -> None:
+def test_failed_request_cancels_the_others() -> None:
     never = threading.Event()
 
     def answer(asked: ChatRequest, number: int) -> Answer:
@@ -161,7 +161,7 @@ def test_when_one_request_fails_the_others_are_given_up() -> None:
         never.set()
 
 
-def test_to_cancel_the_reply_gives_up_the_request() -> None:
+def test_cancelling_the_reply_cancels_the_request() -> None:
     never, here = threading.Event(), threading.Event()
 
     def answer(asked: ChatRequest, number: int) -> Answer:
@@ -183,7 +183,7 @@ def test_to_cancel_the_reply_gives_up_the_request() -> None:
 @pytest.mark.parametrize(
     ("verb", "others"), [("run", ("--json",)), ("eval", ("--jobs", "2", "--json")), ("synth", ())], ids=lambda o: str(o)
 )
-def test_tokens_and_cost_cover_the_matches_before_a_resume(verb: str, others: Sequence[str], tmp_path: Path) -> None:
+def test_tokens_and_cost_include_matches_before_resume(verb: str, others: Sequence[str], tmp_path: Path) -> None:
     def answer(asked: ChatRequest, number: int) -> Answer:
         return refusal(401) if fails and number >= 21 else first_legal(asked)
 
@@ -223,9 +223,7 @@ def serving(model: LoadedModel) -> ChatEngine:
 
 
 @pytest.mark.parametrize(("context", "max_tokens"), [("state", 4), ("full", 1), ("last-2", 1)])
-def test_a_real_model_plays_through_the_service_as_it_does_in_this_process(
-    model_directory: Path, context: str, max_tokens: int
-) -> None:
+def test_served_model_plays_as_in_process(model_directory: Path, context: str, max_tokens: int) -> None:
     """A history is text for the service, which need not have the tokens that were sampled. Here the model says only
     tokens that their own text becomes again."""
     loaded = load_model(model_directory)
@@ -259,7 +257,7 @@ def test_a_real_model_plays_through_the_service_as_it_does_in_this_process(
 # options
 
 
-def test_options_are_read() -> None:
+def test_options_are_parsed() -> None:
     service, settings = read_options(
         "gpt",
         {
@@ -286,12 +284,12 @@ def test_options_are_read() -> None:
 
 
 @pytest.mark.parametrize("reply", ["tools", "tools-hermes", "tools-llama", "tools-keys", "tools-functions"])
-def test_a_form_of_replies_that_the_prompt_does_not_explain_is_refused(reply: str) -> None:
+def test_refuses_unexplained_reply_forms(reply: str) -> None:
     with pytest.raises(BadOption, match=f"reply={reply} is not supported: .* Use reply=tags"):
         make_api_player("tiny", f"base_url=http://127.0.0.1:9/v1&reply={reply}")
 
 
-def test_without_options_a_stranger_is_told_everything_and_has_room_to_think() -> None:
+def test_defaults_explain_everything_and_allow_thinking() -> None:
     service, settings = read_options("gpt", {"temperature": "default"})
     assert service == ApiSettings("gpt", own_temperature=True)
     assert settings == PlayerSettings("full", "tags", max_tokens=512, reading="lenient")
@@ -309,7 +307,7 @@ def test_without_options_a_stranger_is_told_everything_and_has_room_to_think() -
         ({"base_ur": "x"}, UnknownName, "'base_url'"),
     ],
 )
-def test_options_that_cannot_be(options: dict[str, str], error: type[Exception], says: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, str], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says) as caught:
         read_options("gpt", options)
     assert KEY not in "".join(traceback.format_exception(caught.value))
@@ -329,13 +327,13 @@ def gymposium(directory: Path, *arguments: str) -> subprocess.CompletedProcess[s
     )
 
 
-def everything_written(directory: Path) -> bytes:
+def read_all_output(directory: Path) -> bytes:
     return b"\n".join(file.read_bytes() for file in sorted(directory.rglob("*")) if file.is_file())
 
 
 @pytest.mark.parametrize("verb", ["run", "eval"])
 @pytest.mark.parametrize("fails", [None, 401, 500], ids=["plays", "401", "500"])
-def test_no_command_writes_the_key_anywhere(verb: str, fails: int | None, tmp_path: Path) -> None:
+def test_commands_never_write_the_key(verb: str, fails: int | None, tmp_path: Path) -> None:
     """Files, stdout and stderr, with the library's log at its highest level and a server that repeats its requests."""
 
     def answer(asked: ChatRequest, number: int) -> Answer:
@@ -352,7 +350,7 @@ def test_no_command_writes_the_key_anywhere(verb: str, fails: int | None, tmp_pa
     assert done.returncode == (0 if fails is None else 2), done.stderr
     assert {asked.headers["authorization"] for asked in server.asked} == {f"Bearer {KEY}"}
     assert "HTTP" in done.stderr  # the log was on
-    written = everything_written(tmp_path)
+    written = read_all_output(tmp_path)
     if fails is None:
         assert b"Bearer [key]" in written  # the reply that repeated it
     else:
@@ -362,7 +360,7 @@ def test_no_command_writes_the_key_anywhere(verb: str, fails: int | None, tmp_pa
 
 
 @pytest.mark.parametrize("fails", [None, 401, 500], ids=["plays", "401", "500"])
-def test_nothing_in_the_process_tells_the_key(
+def test_process_never_exposes_the_key(
     fails: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("THEIR_KEY", KEY)
@@ -377,7 +375,7 @@ def test_nothing_in_the_process_tells_the_key(
         player = make_api_player("tiny", f"base_url={server.url}&key=THEIR_KEY&retries=1")
         with RecordWriter(tmp_path / "matches.jsonl") as writer:
             try:
-                played = played_through(player)
+                played = play_through(player)
             except GymposiumError as error:
                 told += "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
             else:
@@ -387,4 +385,4 @@ def test_nothing_in_the_process_tells_the_key(
     told += "".join(map(repr, [*player.remarks(), player.name]))
     assert {asked.headers["authorization"] for asked in server.asked} == {f"Bearer {KEY}"}
     assert KEY not in told
-    assert KEY.encode() not in everything_written(tmp_path)
+    assert KEY.encode() not in read_all_output(tmp_path)

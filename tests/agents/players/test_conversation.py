@@ -1,4 +1,4 @@
-"""Each prompt is the history of its own match and seat, in any mix of matches."""
+"""Each prompt holds the history of its own match and seat, however matches are mixed."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def lm(tiny: LoadedModel, name: str, max_tokens: int) -> LanguageModelPlayer:
     at_once=st.integers(1, 20),
     seed=st.integers(0, 10**6),
 )
-def test_conversations_are_never_mixed_up(
+def test_conversations_are_never_mixed(
     tiny: LoadedModel,
     names: list[str],
     contexts: list[str],
@@ -113,7 +113,7 @@ def test_conversations_are_never_mixed_up(
         assert check_prompts(played, tiny.chat) == len(played.turns) > 0
 
 
-def test_where_history_grows_nothing_sampled_is_tokenized_again(tiny: LoadedModel) -> None:
+def test_growing_history_never_retokenizes_samples(tiny: LoadedModel) -> None:
     player, policy = lm(tiny, "full", 12), FailurePolicy.parse("random")
     jobs = [MatchJob(f"m{i}", load_game("tic_tac_toe"), [player, player], i, on_illegal=policy) for i in range(30)]
     ends = set()
@@ -173,7 +173,7 @@ class ConcurrentThinker(Thinker):
 @pytest.mark.parametrize("name", ["full", "last-2"])
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
 @pytest.mark.parametrize("concurrent", [False, True])
-def test_thoughts_reach_nobody_else(tiny: LoadedModel, name: str, schedule: Schedule, *, concurrent: bool) -> None:
+def test_thoughts_stay_private(tiny: LoadedModel, name: str, schedule: Schedule, *, concurrent: bool) -> None:
     engines = [(ConcurrentThinker if concurrent else Thinker)(tiny.chat) for _ in range(2)]
     kind = ConcurrentLanguageModelPlayer if concurrent else LanguageModelPlayer
     players = [
@@ -199,7 +199,7 @@ def test_thoughts_reach_nobody_else(tiny: LoadedModel, name: str, schedule: Sche
     assert len(set(everything)) == len(everything) == sum(len(played.turns) for played in finished)
 
 
-def test_truncated_thoughts_are_forgotten_by_the_thinker_too(tiny: LoadedModel) -> None:
+def test_truncated_thoughts_are_hidden_from_their_author(tiny: LoadedModel) -> None:
     player = LanguageModelPlayer(
         "lm:t",
         Thinker(tiny.chat),
@@ -216,7 +216,7 @@ def test_truncated_thoughts_are_forgotten_by_the_thinker_too(tiny: LoadedModel) 
 
 
 @pytest.mark.parametrize(("name", "told"), [("full", 2), ("last-1", 2), ("state", 1)])
-def test_a_retry_is_told_why(tiny: LoadedModel, name: str, told: int) -> None:
+def test_retry_prompts_state_the_reason(tiny: LoadedModel, name: str, told: int) -> None:
     """In a conversation the reason is in the next message; in a chat of one message it is in front of it."""
     other = LanguageModelPlayer("lm:t", Thinker(tiny.chat), tiny.chat, sampling=Sampling(1.0, 99), style="full")
     job = MatchJob(
@@ -231,7 +231,7 @@ def test_a_retry_is_told_why(tiny: LoadedModel, name: str, told: int) -> None:
     assert re.match(r".+\. Legal moves: a3, b3", messages[-1])
 
 
-def test_asking_for_a_prompt_changes_nothing(tiny: LoadedModel) -> None:
+def test_prompt_has_no_side_effects(tiny: LoadedModel) -> None:
     class Peeking(LanguageModelPlayer):
         def act(self, asks):  # type: ignore[no-untyped-def]
             prompts = [self.prompt(ask) for ask in asks]

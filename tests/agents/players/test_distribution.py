@@ -1,4 +1,4 @@
-"""Move probabilities, compared with those of all possible replies and with sampled replies."""
+"""Move probabilities match enumerated replies and sampled replies."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def read_as(player: LanguageModelPlayer, ask: Ask, ids: tuple[int, ...]) -> str 
 
 
 @pytest.mark.parametrize("temperature", [0.6, 1.0])
-def test_it_is_what_enumerating_every_reply_gives(taught: LoadedModel, temperature: float) -> None:
+def test_distribution_matches_enumeration(taught: LoadedModel, temperature: float) -> None:
     player = make_player(taught, temperature)
     for ask in asks(GAME, 6):
         found, legal = player.distribution(ask), ask.legal_moves or []
@@ -108,7 +108,7 @@ def test_it_is_what_enumerating_every_reply_gives(taught: LoadedModel, temperatu
 
 
 @pytest.mark.parametrize("temperature", [0.6, 1.0])
-def test_an_estimate_is_within_a_binomial_bound_of_the_truth(taught: LoadedModel, temperature: float) -> None:
+def test_estimates_are_within_a_binomial_bound(taught: LoadedModel, temperature: float) -> None:
     player, samples = make_player(taught, temperature), 2000
     for ask in asks(GAME, 3):
         [estimate], moves = estimate_distributions(player, [ask], samples), ask.legal_moves or []
@@ -125,13 +125,13 @@ def test_an_estimate_is_within_a_binomial_bound_of_the_truth(taught: LoadedModel
         assert [estimate] == estimate_distributions(player, [ask], samples), "it follows from the seed"
 
 
-def test_a_reply_that_cannot_be_finished_has_no_probability(taught: LoadedModel) -> None:
+def test_refuses_limits_too_short_for_any_reply(taught: LoadedModel) -> None:
     (ask,) = asks(GAME, 1)
     with pytest.raises(GymposiumError, match="fits into 1 token: the shortest reply has 2"):
         compute_move_distributions(make_player(taught, 1.0, max_tokens=1), [ask])
 
 
-def test_greedily_one_reply_decides(taught: LoadedModel, tiny: LoadedModel) -> None:
+def test_greedy_distribution_has_one_move(taught: LoadedModel, tiny: LoadedModel) -> None:
     kinds = set()
     for loaded in (taught, tiny):
         player = make_player(loaded, 0.0)
@@ -150,7 +150,7 @@ def test_greedily_one_reply_decides(taught: LoadedModel, tiny: LoadedModel) -> N
     assert kinds == {0.0, 1.0}
 
 
-def test_a_player_that_may_think_first_is_estimated(taught: LoadedModel) -> None:
+def test_players_with_free_replies_are_estimated(taught: LoadedModel) -> None:
     (ask,) = asks(GAME, 1)
     found = make_player(taught, 1.0, 8, reply="tags").distribution(ask, samples=20)
     assert found.samples == 20
@@ -158,7 +158,7 @@ def test_a_player_that_may_think_first_is_estimated(taught: LoadedModel) -> None
 
 
 @pytest.mark.parametrize(("temperature", "how"), [(1.0, "move"), (0.0, "move"), (1.0, "tags")])
-def test_many_at_once_are_what_each_is_alone(taught: LoadedModel, temperature: float, how: str) -> None:
+def test_batched_distributions_match_single_ones(taught: LoadedModel, temperature: float, how: str) -> None:
     player, many = make_player(taught, temperature, 8, reply=how), [*asks(GAME, 12), *asks(load_game("kuhn_poker"), 4)]
     together = player.distributions(many, samples=20)
     for ask, found in zip(many, together, strict=True):
@@ -170,7 +170,7 @@ def test_many_at_once_are_what_each_is_alone(taught: LoadedModel, temperature: f
 
 
 @pytest.mark.parametrize("context", ["full", "truncated", "last-2"])
-def test_what_depends_on_the_past_is_refused_without_it(taught: LoadedModel, context: str) -> None:
+def test_history_contexts_require_the_past(taught: LoadedModel, context: str) -> None:
     player = LanguageModelPlayer(
         "lm:taught", taught.engine(), taught.chat, sampling=Sampling(1.0, 2), context=context, reply="move"
     )
@@ -183,7 +183,7 @@ def test_what_depends_on_the_past_is_refused_without_it(taught: LoadedModel, con
     player.distribution(again.ask(0))
 
 
-def test_asking_for_a_distribution_changes_nothing(taught: LoadedModel) -> None:
+def test_distribution_has_no_side_effects(taught: LoadedModel) -> None:
     first, second = (next(asks(GAME, 1)) for _ in range(2))
     player = make_player(taught, 1.0)
     for _ in range(2):
@@ -200,13 +200,13 @@ def test_free_text_has_no_distribution(taught: LoadedModel) -> None:
             ask_for(make_player(taught, 1.0), [ask])
 
 
-def test_an_estimate_needs_samples(taught: LoadedModel) -> None:
+def test_estimates_require_samples(taught: LoadedModel) -> None:
     (ask,) = asks(GAME, 1)
     with pytest.raises(GymposiumError, match="samples=0 must be at least 1"):
         estimate_distributions(make_player(taught, 1.0), [ask], 0)
 
 
-def test_a_reply_is_followed_in_the_tree_of_legal_replies_until_it_leaves_it() -> None:
+def test_continuations_follow_the_tree_of_legal_replies() -> None:
     replies = [(1, 2, 0), (1, 3, 0), (4, 0)]
     assert find_continuations(replies, (1, 3, 0)) == ((1, 4), (2, 3), (0,))
     assert find_continuations(replies, (4, 0)) == ((1, 4), (0,))

@@ -35,7 +35,7 @@ assert answering.is_alive()
 """
 
 
-def test_the_program_ends_in_good_order(tmp_path: Path, tiny_size: SmallModel) -> None:
+def test_program_exits_cleanly_while_engine_runs(tmp_path: Path, tiny_size: SmallModel) -> None:
     make_small_model(tmp_path, ["x o"], seed=1, size=replace(tiny_size, hidden=128, context=8192))
     done = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Evaluation: seats taken in turn over common deals, scores overall and by seat."""
+"""Evaluation: alternating seats over common deals, with scores overall and by seat."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_seats_are_swapped_over_common_deals() -> None:
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "kuhn_poker", "hearts"])
-def test_the_scores_by_seat_are_of_the_matches_in_that_seat_and_add_up(name: str) -> None:
+def test_scores_by_seat_add_up_to_the_total(name: str) -> None:
     game, finished = load_game(name), []
     player = make_player("mcts-2")
     evaluation = evaluate(player, make_player("random"), game, matches=12, seed=0, tag="t", each=finished.append)
@@ -48,7 +48,7 @@ def test_the_scores_by_seat_are_of_the_matches_in_that_seat_and_add_up(name: str
     assert data["counts"]["readings"]["move"] == sum(seat["counts"]["readings"]["move"] for seat in data["seats"])
 
 
-def test_both_schedules_find_the_same() -> None:
+def test_schedules_find_the_same_scores() -> None:
     game = load_game("kuhn_poker")
 
     def found(schedule: Schedule) -> list[float]:
@@ -61,7 +61,7 @@ def test_both_schedules_find_the_same() -> None:
 
 @pytest.mark.parametrize("name", ["matches", "seed", "at_once"])
 @pytest.mark.parametrize("value", [2.5, True, "2", None, -2])
-def test_a_number_that_is_no_integer_or_too_small_is_refused(name: str, value: Any) -> None:
+def test_invalid_numbers_are_refused(name: str, value: Any) -> None:
     if (name, value) == ("seed", -2):
         return
     wrong: type[GymposiumError] = BadOption if value == -2 else WrongType
@@ -70,17 +70,17 @@ def test_a_number_that_is_no_integer_or_too_small_is_refused(name: str, value: A
         evaluate(make_player("random"), make_player("random"), load_game("kuhn_poker"), tag="t", **numbers)
 
 
-def test_an_uneven_share_of_seats_is_refused() -> None:
+def test_refuses_an_uneven_number_of_matches() -> None:
     with pytest.raises(BadOption, match="multiple of 2"):
         evaluate(make_player("random"), make_player("random"), load_game("kuhn_poker"), matches=3, seed=0, tag="t")
 
 
-def test_a_missing_opponent_is_refused() -> None:
+def test_missing_opponent_is_refused() -> None:
     with pytest.raises(BadOption, match="Name an opponent"):
         evaluate(make_player("random"), None, load_game("kuhn_poker"), matches=2, seed=0, tag="t")
 
 
-def test_a_game_for_one_is_played_alone() -> None:
+def test_single_player_games_need_no_opponent() -> None:
     evaluation = evaluate(make_player("random"), None, load_game("2048"), matches=2, seed=0, tag="t")
     assert evaluation.overall.results == {"score": 2}
     assert all(value > 0 for value in evaluation.overall.returns)

@@ -1,4 +1,4 @@
-"""Exact figures of a language model, compared with the matches that it plays."""
+"""Exact figures of a language model match its sampled matches."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def make_player(loaded: LoadedModel, temperature: float, context: str = "state")
     return LanguageModelPlayer("lm:taught", loaded.engine(), loaded.chat, sampling=sampling, context=context)
 
 
-def test_its_table_is_what_it_plays(taught: LoadedModel) -> None:
+def test_table_matches_sampled_play(taught: LoadedModel) -> None:
     """Within Hoeffding's bound for 2,000 matches in each seat (one run in 10,000 may fail, and this one is always the
     same), and what legal moves in other words can add."""
     game, player, matches = load_game("kuhn_poker"), make_player(taught, 1.0), 2000
@@ -72,7 +72,7 @@ def test_its_table_is_what_it_plays(taught: LoadedModel) -> None:
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "kuhn_poker"])
-def test_greedily_it_plays_its_table_to_the_letter(taught: LoadedModel, tiny: LoadedModel, name: str) -> None:
+def test_greedy_play_follows_its_table(taught: LoadedModel, tiny: LoadedModel, name: str) -> None:
     game = load_game(name)
     for loaded in (taught, tiny):
         player = make_player(loaded, 0.0)
@@ -91,7 +91,7 @@ def test_greedily_it_plays_its_table_to_the_letter(taught: LoadedModel, tiny: Lo
                     assert policy.table[seat, match.view(seat)].legal_mass == 0.0
 
 
-def test_every_position_is_asked_in_a_few_calls(tiny: LoadedModel) -> None:
+def test_tabulating_batches_positions(tiny: LoadedModel) -> None:
     class Counting:
         def __init__(self) -> None:
             self.engine, self.calls = tiny.engine(), 0
@@ -113,7 +113,7 @@ def test_every_position_is_asked_in_a_few_calls(tiny: LoadedModel) -> None:
         assert (len(policy.table) == 4520) == (temperature == 1.0)
 
 
-def test_what_a_greedy_model_that_plays_illegal_moves_is_worth(tiny: LoadedModel) -> None:
+def test_illegal_greedy_model_loses_every_match(tiny: LoadedModel) -> None:
     """The player forfeits at once, so a perfect opponent wins, and there is no policy over legal moves."""
     found = measure(load_game("tic_tac_toe"), make_player(tiny, 0.0))
     assert found.restricted is None
@@ -122,6 +122,6 @@ def test_what_a_greedy_model_that_plays_illegal_moves_is_worth(tiny: LoadedModel
     assert found.as_played.against_random.mean.loss > 0.5
 
 
-def test_a_player_that_reads_the_past_has_no_table(taught: LoadedModel) -> None:
+def test_history_contexts_have_no_table(taught: LoadedModel) -> None:
     with pytest.raises(GymposiumError, match="context=full"):
         tabulate(load_game("kuhn_poker"), make_player(taught, 1.0, "full"))

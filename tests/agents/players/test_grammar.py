@@ -30,14 +30,14 @@ from gymposium_agents.players.grammar import find_shared_engine, name_policy
 from gymposium_agents.players.player import LanguageModelPlayer
 
 
-def seated(text: str) -> LanguageModelPlayer:
+def make_lm_player(text: str) -> LanguageModelPlayer:
     player = make_player(text)
     assert isinstance(player, LanguageModelPlayer)
     assert player.name == text
     return player
 
 
-def asked_as(player: LanguageModelPlayer) -> PlayerSettings:
+def get_settings(player: LanguageModelPlayer) -> PlayerSettings:
     return PlayerSettings(
         player.style,
         player.reader.name.removesuffix("-lenient"),
@@ -63,7 +63,7 @@ def other_adapter(model_directory: Path, adapter_directory: Path, tmp_path: Path
     return directory
 
 
-def test_a_model_of_the_hub_is_asked_as_its_player_json_says(
+def test_hub_models_use_their_player_json(
     model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A merged model with a hub name, read from the cache of the hub's client."""
@@ -77,33 +77,31 @@ def test_a_model_of_the_hub_is_asked_as_its_player_json_says(
     settings.save(tmp_path / "models--somebody--with" / "snapshots" / "abc")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    assert asked_as(seated("lm:somebody/with")) == settings
-    assert asked_as(seated("lm:somebody/without")) == PlayerSettings(reading="lenient")
+    assert get_settings(make_lm_player("lm:somebody/with")) == settings
+    assert get_settings(make_lm_player("lm:somebody/without")) == PlayerSettings(reading="lenient")
 
 
-def test_without_options_it_is_greedy_and_asked_as_it_was_trained(
-    model_directory: Path, adapter_directory: Path, tmp_path: Path
-) -> None:
+def test_defaults_come_from_the_saved_settings(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
     model, adapter = tmp_path / "model", tmp_path / "adapter"
     shutil.copytree(model_directory, model)
     shutil.copytree(adapter_directory, adapter)
-    assert asked_as(seated(f"lm:{model}")) == PlayerSettings("compact", "move", 16)
+    assert get_settings(make_lm_player(f"lm:{model}")) == PlayerSettings("compact", "move", 16)
     (model / "player.json").unlink()
-    assert asked_as(seated(f"lm:{model}")) == PlayerSettings("full", "tags", 512, reading="lenient")
-    assert asked_as(seated(f"lm:{model}?reading=strict")) == PlayerSettings("full", "tags", 512)
+    assert get_settings(make_lm_player(f"lm:{model}")) == PlayerSettings("full", "tags", 512, reading="lenient")
+    assert get_settings(make_lm_player(f"lm:{model}?reading=strict")) == PlayerSettings("full", "tags", 512)
     of_model, of_adapter = PlayerSettings("full", "json", 30), PlayerSettings("compact", "tags", 8, "full")
     of_model.save(model)
-    assert asked_as(seated(f"lm:{model}@{adapter}")) == of_model
+    assert get_settings(make_lm_player(f"lm:{model}@{adapter}")) == of_model
     of_adapter.save(adapter)
-    assert asked_as(seated(f"lm:{model}@{adapter}")) == of_adapter
-    assert asked_as(seated(f"lm:{model}")) == of_model
+    assert get_settings(make_lm_player(f"lm:{model}@{adapter}")) == of_adapter
+    assert get_settings(make_lm_player(f"lm:{model}")) == of_model
 
 
-def test_options_change_how_it_is_asked(model_directory: Path) -> None:
+def test_options_override_settings(model_directory: Path) -> None:
     text = "context=last-4&reply=tags&prompt=full&temperature=0.6&max_tokens=256&thinking=true"
     expected = PlayerSettings("full", "tags", 256, "last-4", 0.6, thinking=True)
-    player = seated(f"lm:{model_directory}?{text}")
-    assert asked_as(player) == expected
+    player = make_lm_player(f"lm:{model_directory}?{text}")
+    assert get_settings(player) == expected
     assert not isinstance(player, Concurrent)
 
 
@@ -118,25 +116,25 @@ def test_options_change_how_it_is_asked(model_directory: Path) -> None:
         ("context", "not of the form name=value"),
     ],
 )
-def test_options_that_cannot_be_are_refused(model_directory: Path, options: str, message: str) -> None:
+def test_invalid_options_are_refused(model_directory: Path, options: str, message: str) -> None:
     with pytest.raises(GymposiumError, match=message):
         make_player(f"lm:{model_directory}?{options}")
 
 
-def test_a_file_with_keys_from_elsewhere_is_refused(model_directory: Path, tmp_path: Path) -> None:
+def test_unknown_keys_in_player_json_are_refused(model_directory: Path, tmp_path: Path) -> None:
     shutil.copytree(model_directory, tmp_path / "model")
     (tmp_path / "model" / "player.json").write_text('{"top_p": 0.9}')
     with pytest.raises(BadOption, match=r"player\.json has unknown keys: top_p"):
         make_player(f"lm:{tmp_path / 'model'}")
 
 
-def test_nothing_behind_the_question_mark_is_no_player(model_directory: Path) -> None:
+def test_empty_options_after_question_mark_are_refused(model_directory: Path) -> None:
     with pytest.raises(UnknownName):
         make_player(f"lm:{model_directory}?")
 
 
 @pytest.mark.parametrize("config", ["{}", "[]", '{"model": 3}', '{"model": {"name": [1]}}', "nope"])
-def test_a_run_with_a_damaged_config_is_an_error_that_names_it(tmp_path: Path, config: str) -> None:
+def test_damaged_run_config_error_names_the_file(tmp_path: Path, config: str) -> None:
     (tmp_path / "versions.json").write_text("{}")
     (tmp_path / "config.json").write_text(config)
     (tmp_path / "adapter").mkdir()
@@ -145,13 +143,14 @@ def test_a_run_with_a_damaged_config_is_an_error_that_names_it(tmp_path: Path, c
         make_player(f"lm:{tmp_path}")
 
 
-def test_players_of_one_model_share_its_weights_and_play_with_their_own_adapters(
+def test_players_share_weights_but_not_adapters(
     model_directory: Path, adapter_directory: Path, other_adapter: Path
 ) -> None:
     tuned, plain, other = (
-        seated(f"lm:{model_directory}{adapter}") for adapter in (f"@{adapter_directory}", "", f"@{other_adapter}")
+        make_lm_player(f"lm:{model_directory}{adapter}")
+        for adapter in (f"@{adapter_directory}", "", f"@{other_adapter}")
     )
-    again = seated(f"lm:{model_directory}@{adapter_directory}?temperature=0.5")
+    again = make_lm_player(f"lm:{model_directory}@{adapter_directory}?temperature=0.5")
     assert tuned.engine is plain.engine is other.engine is again.engine
     assert tuned.policy == again.policy
     assert len({tuned.policy, plain.policy, other.policy}) == 3
@@ -169,12 +168,12 @@ def test_players_of_one_model_share_its_weights_and_play_with_their_own_adapters
 
 
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
-def test_two_adapters_play_against_each_other_over_one_engine(
+def test_two_adapters_play_over_one_engine(
     model_directory: Path, adapter_directory: Path, other_adapter: Path, schedule: Schedule
 ) -> None:
     """Also if each of them is asked in a separate thread."""
     game, policy = load_game("goofspiel(num_cards=4)"), FailurePolicy.parse("random")
-    players = [seated(f"lm:{model_directory}@{a}?max_tokens=6") for a in (adapter_directory, other_adapter)]
+    players = [make_lm_player(f"lm:{model_directory}@{a}?max_tokens=6") for a in (adapter_directory, other_adapter)]
     jobs = [MatchJob(f"m{i}", game, players, i, on_illegal=policy) for i in range(10)]
     alone = [load_model(model_directory, a).engine() for a in (adapter_directory, other_adapter)]
     for played in play(jobs, schedule=schedule):
@@ -185,7 +184,7 @@ def test_two_adapters_play_against_each_other_over_one_engine(
             assert turn.trace.completion.logprobs == pytest.approx(expected.logprobs, abs=1e-5)
 
 
-def test_an_adapter_has_one_name_wherever_it_lies(adapter_directory: Path, other_adapter: Path, tmp_path: Path) -> None:
+def test_policy_name_does_not_depend_on_location(adapter_directory: Path, other_adapter: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(adapter_directory, tmp_path / "elsewhere" / adapter_directory.name))
     mine = name_policy(str(adapter_directory), adapter_directory)
     assert name_policy(str(copy), copy) == mine
@@ -193,11 +192,9 @@ def test_an_adapter_has_one_name_wherever_it_lies(adapter_directory: Path, other
     assert mine.name.startswith(f"{adapter_directory.name}-")
 
 
-def test_weights_are_let_go_of_with_the_last_player_and_read_again_where_they_changed(
-    model_directory: Path, tmp_path: Path
-) -> None:
+def test_weights_are_released_and_reloaded_after_changes(model_directory: Path, tmp_path: Path) -> None:
     directory = Path(shutil.copytree(model_directory, tmp_path / "model"))
-    first, second = seated(f"lm:{directory}"), seated(f"lm:{directory}?temperature=1")
+    first, second = make_lm_player(f"lm:{directory}"), make_lm_player(f"lm:{directory}?temperature=1")
     kept = weakref.ref(first.engine)
     assert kept() is second.engine is find_shared_engine(str(directory))
     weights = directory / "model.safetensors"
@@ -211,7 +208,7 @@ def test_weights_are_let_go_of_with_the_last_player_and_read_again_where_they_ch
     assert kept() is None
 
 
-def test_four_bits_are_shared_too_and_carry_adapters(game_texts: list[str], tmp_path: Path) -> None:
+def test_four_bit_models_are_shared_and_take_adapters(game_texts: list[str], tmp_path: Path) -> None:
     model, adapter = tmp_path / "wide", tmp_path / "adapter"
     size = SmallModel(hidden=64, layers=2, heads=2, feed_forward=128, vocabulary=320)
     make_small_model(model, game_texts, seed=1, size=size)
@@ -221,8 +218,8 @@ def test_four_bits_are_shared_too_and_carry_adapters(game_texts: list[str], tmp_
             if "lora_B" in name:
                 parameter.fill_(0.2)
     tuned_model.save_pretrained(adapter)
-    plain, small = seated(f"lm:{model}"), seated(f"lm:{model}?load=4bit")
-    tuned = seated(f"lm:{model}@{adapter}?load=4bit")
+    plain, small = make_lm_player(f"lm:{model}"), make_lm_player(f"lm:{model}?load=4bit")
+    tuned = make_lm_player(f"lm:{model}@{adapter}?load=4bit")
     assert small.engine is tuned.engine is not plain.engine
     layer = unwrap_peft(small.engine.model).model.decoder.layers[0].fc1  # type: ignore[attr-defined]
     assert layer.weight.dtype == torch.uint8
@@ -236,24 +233,24 @@ def test_four_bits_are_shared_too_and_carry_adapters(game_texts: list[str], tmp_
     assert 0 < off[0] < 1 < off[1], "rounded a little, tuned a lot"
 
 
-def test_an_adapter_that_is_none(model_directory: Path, tmp_path: Path) -> None:
+def test_invalid_adapter_is_an_error(model_directory: Path, tmp_path: Path) -> None:
     with pytest.raises(GymposiumError, match="is not an adapter"):
         make_player(f"lm:{model_directory}@{tmp_path}")
 
 
-def test_a_model_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_model_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(GymposiumError, match="There is no model at"):
         make_player(f"lm:{tmp_path / 'nowhere'}")
 
 
-def test_of_a_folder_with_models_the_models_are_named(model_directory: Path, tmp_path: Path) -> None:
+def test_folder_error_lists_its_models(model_directory: Path, tmp_path: Path) -> None:
     shutil.copytree(model_directory, tmp_path / "run" / "model")
     with pytest.raises(GymposiumError, match=r"is not a model, but contains '.*run/model'. Write lm:MODEL"):
         make_player(f"lm:{tmp_path / 'run'}")
 
 
 @pytest.mark.parametrize("target", ["config.json", "nowhere"], ids=["itself", "nowhere"])
-def test_a_link_that_leads_nowhere_is_an_error_of_the_model(tmp_path: Path, model_directory: Path, target: str) -> None:
+def test_broken_links_are_model_errors(tmp_path: Path, model_directory: Path, target: str) -> None:
     model = tmp_path / "model"
     shutil.copytree(model_directory, model)
     (model / "config.json").unlink()

@@ -1,4 +1,4 @@
-"""A language model in any seat of any game: verified records, counted replies, and matches that end without room."""
+"""A language model plays any seat of any game, with verified records, counted replies and context limits."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def player(tiny: LoadedModel) -> LanguageModelPlayer:
     ],
 )
 @pytest.mark.parametrize("context", ["state", "full"])
-def test_it_plays_any_seat_of_any_game_and_the_record_verifies(
+def test_plays_any_seat_and_the_record_verifies(
     tiny: LoadedModel, tmp_path: Path, name: str, seat: int, policy: str, context: str
 ) -> None:
     game, player, other = load_game(name), lm(tiny, context=context), make_player("random")
@@ -85,7 +85,7 @@ def test_it_plays_any_seat_of_any_game_and_the_record_verifies(
     assert verification.problems == []
 
 
-def test_the_same_seed_plays_the_same_match_whatever_else_is_played(player: LanguageModelPlayer) -> None:
+def test_equal_seeds_play_equal_matches_in_any_batch(player: LanguageModelPlayer) -> None:
     game, policy = load_game("tic_tac_toe"), FailurePolicy.parse("random")
 
     def turns(ids: range) -> dict[str, list[str]]:
@@ -95,7 +95,7 @@ def test_the_same_seed_plays_the_same_match_whatever_else_is_played(player: Lang
     assert turns(range(3, 4)).items() <= turns(range(12)).items()
 
 
-def test_a_turn_says_which_tokens_would_have_continued_a_legal_reply_if_it_is_to(tiny: LoadedModel) -> None:
+def test_turns_record_legal_continuations_on_request(tiny: LoadedModel) -> None:
     """Replies that the player has no room for are not among them, and free text has none."""
     game = load_game("tic_tac_toe")
     replies = {move: tiny.chat.reply(move) for move in game.new(0).legal_moves(0) or ()}
@@ -125,7 +125,7 @@ class Recording(TransformersEngine):
         return super().generate(requests, sampling)
 
 
-def test_a_request_names_its_match_and_seat(tiny: LoadedModel) -> None:
+def test_requests_name_their_match_and_seat(tiny: LoadedModel) -> None:
     engine = Recording(tiny.model, stops=tiny.stops, pad=tiny.pad)
     engine.asked = []
     player = LanguageModelPlayer("lm:tiny", engine, tiny.chat, sampling=Sampling(1.0, 4))
@@ -152,7 +152,7 @@ def recording(loaded: LoadedModel) -> Recording:
     return engine
 
 
-def test_a_prompt_that_fills_the_context_is_never_sent(short: LoadedModel) -> None:
+def test_prompts_that_fill_the_context_are_not_sent(short: LoadedModel) -> None:
     """The rules alone are too long for the model: the match ends for that reason, without a request."""
     engine = recording(short)
     player = LanguageModelPlayer("lm:short", engine, short.chat, sampling=Sampling(1.0, 4), style="full")
@@ -165,7 +165,7 @@ def test_a_prompt_that_fills_the_context_is_never_sent(short: LoadedModel) -> No
     assert "context=" in remark, "what to do"
 
 
-def test_a_conversation_that_grows_ends_the_match_where_it_fills_the_context(short: LoadedModel) -> None:
+def test_growing_conversation_ends_match_at_context_limit(short: LoadedModel) -> None:
     engine, policy = recording(short), FailurePolicy.parse("random")
     player = LanguageModelPlayer("lm:short", engine, short.chat, sampling=Sampling(1.0, 20), context="full")
     players = [player, make_player("random")]
@@ -184,7 +184,7 @@ def test_a_conversation_that_grows_ends_the_match_where_it_fills_the_context(sho
     assert all(len(request.prompt) < 100 for request in engine.asked)
 
 
-def test_a_reply_ends_with_the_context(short: LoadedModel) -> None:
+def test_replies_may_fill_the_context(short: LoadedModel) -> None:
     """A reply may use the model's context to the last token."""
     player = lm(short, max_tokens=200)
     (played,) = play([MatchJob("m", load_game("kuhn_poker"), [player, make_player("random")], 0)])
@@ -193,7 +193,7 @@ def test_a_reply_ends_with_the_context(short: LoadedModel) -> None:
     assert trace.completion.finish_reason == "stop" or len(trace.prompt) + len(trace.completion.ids) == 100
 
 
-def test_only_over_a_concurrent_engine_a_player_takes_asks_one_by_one(tiny: LoadedModel) -> None:
+def test_only_concurrent_engines_make_concurrent_players(tiny: LoadedModel) -> None:
     settings = PlayerSettings(temperature=0.5, max_tokens=9, context="last-2", reply="json", style="full")
     plain = make_engine_player("lm:x", tiny.engine(), tiny.chat, settings)
     served = make_engine_player("lm:x", Pool(tiny), tiny.chat, settings)
@@ -225,7 +225,7 @@ class Pool:
 
 
 @pytest.mark.parametrize("context", ["state", "full"])
-def test_streaming_plays_the_matches_that_rounds_play(tiny: LoadedModel, context: str) -> None:
+def test_streaming_plays_the_same_matches_as_rounds(tiny: LoadedModel, context: str) -> None:
     game, policy = load_game("goofspiel(num_cards=4)"), FailurePolicy.parse("random")
     settings = PlayerSettings("compact", "move", 5, context, temperature=1.0)
 
@@ -240,14 +240,14 @@ def test_streaming_plays_the_matches_that_rounds_play(tiny: LoadedModel, context
     assert events("rounds", plain) == events("streaming", served) == events("streaming", plain)
 
 
-def test_no_room_is_said_at_once_in_streaming_too(short: LoadedModel) -> None:
+def test_streaming_also_reports_out_of_context(short: LoadedModel) -> None:
     player = make_engine_player("lm:x", Pool(short), short.chat, PlayerSettings("full"))
     jobs = [MatchJob(f"m{i}", load_game("tic_tac_toe"), [player, make_player("random")], i) for i in range(3)]
     assert [played.ending for played in play(jobs, schedule="streaming")] == [Ending("out of context", 0)] * 3
     assert "3 of its matches ended out of context" in player.remarks()[0]
 
 
-def test_what_the_engine_raises_reaches_whoever_plays(tiny: LoadedModel) -> None:
+def test_engine_errors_propagate(tiny: LoadedModel) -> None:
     pool = Pool(tiny)
     pool.error = GymposiumError("The server is gone. Start it again.")
     player = make_engine_player("lm:x", pool, tiny.chat, PlayerSettings("compact", "move", 16))
@@ -256,7 +256,7 @@ def test_what_the_engine_raises_reaches_whoever_plays(tiny: LoadedModel) -> None
         list(play([job], schedule="streaming"))
 
 
-def test_a_reply_that_nobody_waits_for_any_more_is_given_up(tiny: LoadedModel) -> None:
+def test_abandoned_replies_are_cancelled(tiny: LoadedModel) -> None:
     """Its request is cancelled where it has not begun, and an answer that comes too late hurts nobody."""
     pool, free = Pool(tiny), Event()
     player = make_engine_player("lm:x", pool, tiny.chat, PlayerSettings("compact", "move", 16))

@@ -1,4 +1,4 @@
-"""A language model that calls tools as its chat template does: a match is one row of tokens wherever history grows."""
+"""A language model calls tools through its chat template, and growing matches are one row of tokens."""
 
 from __future__ import annotations
 
@@ -72,9 +72,7 @@ THOUGHTS = "<think>\nBetween 2 and 7.\n</think>\n\n"
         ("llama3", False, ""),
     ],
 )
-def test_a_match_is_one_row_where_history_grows_behind_results(
-    family: str, thinking: bool, lead: str, family_tokenizer: Any
-) -> None:
+def test_growing_history_makes_one_row(family: str, thinking: bool, lead: str, family_tokenizer: Any) -> None:
     chat, _, player, played = play_guessing(family_tokenizer, family, thinking=thinking, lead=lead)
     assert chat.grows("tool", thoughts=bool(lead))
     assert played.paid == (1.0,)
@@ -97,9 +95,7 @@ def test_a_match_is_one_row_where_history_grows_behind_results(
         ("qwen3", "truncated", True),
     ],
 )
-def test_each_turn_is_rendered_where_the_context_or_the_template_rewrites_history(
-    family: str, context: str, thinking: bool, family_tokenizer: Any
-) -> None:
+def test_rewritten_history_renders_each_turn(family: str, context: str, thinking: bool, family_tokenizer: Any) -> None:
     lead = THOUGHTS if thinking else ""
     chat, engine, _, played = play_guessing(family_tokenizer, family, thinking=thinking, context=context, lead=lead)
     assert played.paid == (1.0,)
@@ -109,14 +105,14 @@ def test_each_turn_is_rendered_where_the_context_or_the_template_rewrites_histor
     assert "lower" in last
 
 
-def test_the_record_says_how_calls_were_written_and_replays(family_tokenizer: Any) -> None:
+def test_record_names_the_dialect_and_replays(family_tokenizer: Any) -> None:
     _, _, _, played = play_guessing(family_tokenizer, "qwen3", thinking=True, lead=THOUGHTS)
     record = Record.from_match(played)
     assert record.prompts[0]["reader"] == "tools-hermes"
     assert find_replay_difference(guessing(), record) is None
 
 
-def test_a_reply_without_a_call_is_asked_again_by_the_user(family_tokenizer: Any) -> None:
+def test_reply_without_a_call_is_retried(family_tokenizer: Any) -> None:
     chat = Chat(family_tokenizer("qwen3"))
     engine = ScriptedEngine(chat, [("", [guess(2)]), ("It is 4.", []), ("", [guess(4)])])
     sampling = Sampling(1.0, 400)
@@ -127,18 +123,18 @@ def test_a_reply_without_a_call_is_asked_again_by_the_user(family_tokenizer: Any
     assert played.paid == (1.0,)
 
 
-def test_a_template_without_tools_says_what_to_write_instead(family_tokenizer: Any) -> None:
+def test_template_without_tools_suggests_other_replies(family_tokenizer: Any) -> None:
     chat = Chat(family_tokenizer("gemma"))
     with pytest.raises(BadOption, match="reply=tools is not supported: the chat template of 'gemma' has no tools"):
         LanguageModelPlayer("lm", ScriptedEngine(chat, []), chat, sampling=Sampling(1.0, 9), reply="tools")
 
 
-def test_a_game_without_tools_refuses_calls(family_tokenizer: Any) -> None:
+def test_game_without_tools_refuses_tool_replies(family_tokenizer: Any) -> None:
     chat = Chat(family_tokenizer("qwen3"))
     player = LanguageModelPlayer("lm", ScriptedEngine(chat, []), chat, sampling=Sampling(1.0, 9), reply="tools")
     with pytest.raises(BadOption, match="tic_tac_toe has no tools"):
         [*play([MatchJob("m", load_game("tic_tac_toe"), [player, player], 0)])]
 
 
-def test_the_settings_of_a_player_may_say_tools() -> None:
+def test_player_settings_accept_tool_replies() -> None:
     assert PlayerSettings().with_options({"reply": "tools", "context": "full"}).reply == "tools"

@@ -15,7 +15,7 @@ from gymposium_agents.players.presets import PRESETS, Preset, add_defaults, get_
 
 
 @pytest.mark.parametrize("one", PRESETS.values(), ids=list(PRESETS))
-def test_every_preset_can_be_played(one: Preset) -> None:
+def test_every_preset_is_playable(one: Preset) -> None:
     check_share(one.matches, load_game(one.game))
     assert FailurePolicy.parse(str(one.on_illegal)) == one.on_illegal
     for opponent in one.opponents:
@@ -23,14 +23,14 @@ def test_every_preset_can_be_played(one: Preset) -> None:
     PlayerSettings().with_options(one.player)
 
 
-def test_ludics_protocol() -> None:
+def test_ludic_preset_follows_its_protocol() -> None:
     ludic = get_preset("ludic")
     assert (ludic.game, ludic.opponents, ludic.matches) == ("tic_tac_toe", ("random",), 200)
     settings = PlayerSettings().with_options(ludic.player)
     assert settings == PlayerSettings("full", "tags", 250, "full", 0.6, False)
 
 
-def test_an_unknown_preset_is_told_the_known_ones() -> None:
+def test_unknown_preset_lists_known_ones() -> None:
     with pytest.raises(UnknownName, match="ludic"):
         get_preset("lucid")
 
@@ -40,7 +40,7 @@ options = st.dictionaries(names, st.sampled_from(["1", "a", "0.5"]))
 
 
 @given(own=options, defaults=options)
-def test_a_players_own_options_come_first(own: dict[str, str], defaults: dict[str, str]) -> None:
+def test_player_options_override_defaults(own: dict[str, str], defaults: dict[str, str]) -> None:
     written = "&".join(f"{name}={value}" for name, value in own.items())
     text = add_defaults("lm:M@A" + (f"?{written}" if written else ""), defaults)
     name, _, found = text.partition("?")

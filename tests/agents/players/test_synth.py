@@ -1,4 +1,4 @@
-"""Imitation data is exactly what a language model reads when it plays."""
+"""Imitation data matches exactly what a language model reads when it plays."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ GAMES = ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)", "phantom_ttt", 
 CONTEXTS = ["full", "truncated", "last-1", "last-3", "state"]
 
 
-def played(name: str, player: Player, matches: int, opponent: Player | None = None) -> list[Record]:
+def play_records(name: str, player: Player, matches: int, opponent: Player | None = None) -> list[Record]:
     game = load_game(name)
     seats = [player, *[opponent or player] * (game.seats - 1)]
     return [Record.from_match(one) for one in play(MatchJob(f"m-{i}", game, seats, i) for i in range(matches))]
@@ -64,9 +64,9 @@ class MessageRecorder:
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize(("style", "reply"), [("full", "tags"), ("compact", "json")])
-def test_the_prompts_are_those_of_the_match(name: str, style: Style, reply: str) -> None:
+def test_prompts_match_those_of_the_match(name: str, style: Style, reply: str) -> None:
     author = MessageRecorder(style, reply)
-    records = played(name, author, 5)
+    records = play_records(name, author, 5)
     settings = PlayerSettings(style, reply)
     for record in records:
         for seat in range(len(record.players)):
@@ -118,7 +118,7 @@ def thoughtful(tokenizer: Any, how: str, style: Style, reply: str) -> Thoughtful
 @pytest.mark.parametrize("family", ["qwen2.5", "qwen3", "llama3", "gemma"])
 @pytest.mark.parametrize("how", CONTEXTS)
 @pytest.mark.parametrize(("style", "reply"), [("full", "tags"), ("compact", "move")])
-def test_a_rendered_sample_is_what_the_player_was_asked(
+def test_rendered_samples_match_the_prompt(
     family_tokenizer: Any, family: str, how: str, style: Style, reply: str
 ) -> None:
     tokenizer = family_tokenizer(family)
@@ -146,9 +146,9 @@ def test_a_rendered_sample_is_what_the_player_was_asked(
     assert compared > 8
 
 
-def test_only_an_author_who_answers_in_that_form_is_quoted(family_tokenizer: Any) -> None:
+def test_only_replies_in_the_same_form_are_quoted(family_tokenizer: Any) -> None:
     player = thoughtful(family_tokenizer("qwen2.5"), "state", "full", "tags")
-    [record] = played("tic_tac_toe", player, 1, RandomPlayer())
+    [record] = play_records("tic_tac_toe", player, 1, RandomPlayer())
     mine, theirs = (
         [exchange for exchange, _ in list_decisions(record, seat, PlayerSettings("full", "tags"))] for seat in (0, 1)
     )
@@ -169,7 +169,7 @@ class Clumsy:
 
 
 @pytest.mark.parametrize("policy", ["forfeit", "retry(2)", "random"])
-def test_what_is_kept_is_clean_and_what_is_left_out_is_counted(policy: str) -> None:
+def test_kept_data_is_clean_and_rejections_counted(policy: str) -> None:
     game, on_illegal = load_game("tic_tac_toe"), FailurePolicy.parse(policy)
     seats: list[Player] = [Clumsy(), RandomPlayer()]
     records = [
@@ -191,8 +191,8 @@ def test_what_is_kept_is_clean_and_what_is_left_out_is_counted(policy: str) -> N
             assert ((record.id, seat) in kept) == (explain_rejection(record, seat, wanted.keep) is None)
 
 
-def test_seats_players_limits_and_duplicates() -> None:
-    records = played("tic_tac_toe", make_player("mcts-2"), 20, RandomPlayer())
+def test_filters_by_seat_player_limit_and_duplicates() -> None:
+    records = play_records("tic_tac_toe", make_player("mcts-2"), 20, RandomPlayer())
 
     def found(**wanted: Any) -> tuple[list[dict[str, Any]], SynthData]:
         settled: dict[str, Any] = {"settings": PlayerSettings(), "keep": Keep(), "per": "turn"} | wanted
@@ -213,8 +213,8 @@ def test_seats_players_limits_and_duplicates() -> None:
     assert counts.duplicates == len(everything) - len(unlike) > 0
 
 
-def test_a_game_for_one_is_kept_by_return() -> None:
-    records = played("2048", RandomPlayer(), 8)
+def test_single_player_games_are_kept_by_return() -> None:
+    records = play_records("2048", RandomPlayer(), 8)
     returns = sorted(record.returns[0] for record in records)
     keep = Keep.parse(f"return>={returns[5]}")
     assert sum(explain_rejection(record, 0, keep) is None for record in records) == 3
@@ -237,12 +237,12 @@ def test_keep_by_return(least: float, reward: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "wins", "win,all", "return>=", "return>=x", "return>=nan", "return<1"])
-def test_what_is_no_outcome_is_refused(text: str) -> None:
+def test_invalid_outcomes_are_refused(text: str) -> None:
     with pytest.raises(BadOption, match="return>=X"):
         Keep.parse(text)
 
 
-def test_a_line_holds_a_whole_match_only_where_the_context_grows() -> None:
+def test_whole_match_lines_require_a_growing_context() -> None:
     assert choose_per(PlayerSettings(context="full"), None) == "match"
     assert choose_per(PlayerSettings(context="full"), "turn") == "turn"
     assert choose_per(PlayerSettings(context="truncated"), None) == "turn"

@@ -1,4 +1,4 @@
-"""A session whose replies are written beforehand, for tests of what becomes of tokens."""
+"""Scripted sessions with prescribed replies, for tests of their tokens."""
 
 from __future__ import annotations
 

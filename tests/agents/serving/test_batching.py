@@ -40,7 +40,7 @@ def request(*prompt: int) -> TokenRequest:
     return TokenRequest(prompt or (1,), random.Random(0))
 
 
-def test_what_waits_is_one_batch_for_each_sampling() -> None:
+def test_queued_requests_are_batched_by_sampling() -> None:
     engine = Counting()
     batches = RequestBatcher(engine)  # type: ignore[arg-type]
     first = batches.submit(request(), Sampling(1.0, 3))
@@ -54,7 +54,7 @@ def test_what_waits_is_one_batch_for_each_sampling() -> None:
     batches.close()
 
 
-def test_an_error_of_the_engine_reaches_those_of_its_batch_and_no_others() -> None:
+def test_engine_errors_reach_only_their_batch() -> None:
     engine = Counting()
     engine.go_on.set()
     batches = RequestBatcher(engine)  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ def test_an_error_of_the_engine_reaches_those_of_its_batch_and_no_others() -> No
     batches.close()
 
 
-def test_a_closed_one_cancels_what_waits() -> None:
+def test_closing_cancels_queued_requests() -> None:
     engine = Counting()
     batches = RequestBatcher(engine)  # type: ignore[arg-type]
     first = batches.submit(request(), Sampling(1.0, 3))
@@ -79,7 +79,7 @@ def test_a_closed_one_cancels_what_waits() -> None:
     closing.join(30)
 
 
-def watched(chat: Chat, reply: str, **fields: object) -> tuple[list[str], bool]:
+def stream_reply(chat: Chat, reply: str, **fields: object) -> tuple[list[str], bool]:
     """The pieces of a reply that are shown as it is sampled, and whether a stop text ended it."""
     shown: list[str] = []
     asked = CompletionRequest.read({"messages": [{"role": "user", "content": "?"}], **fields})
@@ -88,16 +88,16 @@ def watched(chat: Chat, reply: str, **fields: object) -> tuple[list[str], bool]:
     return shown, any(stops)
 
 
-def test_shown_text_is_content_that_no_stop_text_can_take_back(
+def test_streamed_text_is_never_retracted_by_stop_texts(
     family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
 ) -> None:
     chat = Chat(family_tokenizer("qwen2.5"))
-    shown, stopped = watched(chat, "b2, c3 日本")
+    shown, stopped = stream_reply(chat, "b2, c3 日本")
     assert ("".join(shown), stopped) == ("b2, c3 日本", False)
-    shown, stopped = watched(chat, "b2 Obser c3 Observation: d4", stop=["Observation:"])
+    shown, stopped = stream_reply(chat, "b2 Obser c3 Observation: d4", stop=["Observation:"])
     assert stopped
     assert "".join(shown) == "b2 Obser c3 "
-    shown, _ = watched(chat, "<think>hm</think>b2")
+    shown, _ = stream_reply(chat, "<think>hm</think>b2")
     assert "".join(shown) == "b2"
     tool = {"type": "function", "function": {"name": "f"}}
-    assert watched(chat, "b2", tools=[tool])[0] == [], "a reply that may be a call is shown at its end"
+    assert stream_reply(chat, "b2", tools=[tool])[0] == [], "a reply that may be a call is shown at its end"

@@ -1,4 +1,4 @@
-"""Requests for completions: what is read, what has no effect, and what is refused with the reason."""
+"""Completion requests: which fields are read, ignored, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def read(*messages: Any, **fields: Any) -> CompletionRequest:
     return CompletionRequest.read({"messages": [*messages], **fields})
 
 
-def test_results_of_calls_are_put_in_the_order_of_the_calls() -> None:
+def test_results_are_sorted_by_call_order() -> None:
     request = read(ASK, calls("a", "b"), result("b", "2"), result("a", "1"))
     assert [message["content"] for message in request.messages] == ["Look it up.", "", "1", "2"]
     assert request.messages[1]["tool_calls"] == (Call("look_up", {"word": "a"}), Call("look_up", {"word": "b"}))
 
 
-def test_text_may_come_in_parts_and_a_developer_is_the_system() -> None:
+def test_text_parts_join_and_developer_means_system() -> None:
     parts = [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]
     request = read({"role": "developer", "content": "Be brief."}, {"role": "user", "content": parts})
     assert request.messages == ({"role": "system", "content": "Be brief."}, {"role": "user", "content": "one two"})
 
 
-def test_what_changes_nothing_passes() -> None:
+def test_fields_without_effect_are_accepted() -> None:
     request = read(
         ASK,
         model="gpt-4o",
@@ -93,7 +93,7 @@ def test_what_changes_nothing_passes() -> None:
         ({"tools": [{"type": "function", "function": {"name": "f"}}] * 2}, "tools"),
     ],
 )
-def test_a_field_that_is_wrong_or_would_change_replies_is_named(fields: dict[str, Any], field: str) -> None:
+def test_invalid_or_unsupported_fields_are_named(fields: dict[str, Any], field: str) -> None:
     with pytest.raises(BadRequest, match=rf"^{field}: "):
         read(ASK, **fields)
 
@@ -116,14 +116,14 @@ def schema_of_tool(name: str, **schema: Any) -> dict[str, Any]:
         ({"properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"enum": 5}}}, "5 is not of type 'array'"),
     ],
 )
-def test_an_invalid_schema_of_a_tool_is_refused_by_name(schema: dict[str, Any], fault: str) -> None:
+def test_invalid_tool_schemas_are_refused_by_name(schema: dict[str, Any], fault: str) -> None:
     why = rf"^tools\[1\].function.parameters: the schema of look_up is invalid: .*{fault}"
     with pytest.raises(BadRequest, match=why) as caught:
         read(ASK, tools=[schema_of_tool("fine"), schema_of_tool("look_up", **schema)])
     assert caught.value.status == 400
 
 
-def test_the_checks_of_all_schemas_of_a_request_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_total_schema_checking_time_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "TOOLS_SECONDS", 0.0)
     with pytest.raises(BadRequest, match=r"^tools: the schemas up to that of a take more than 0 s"):
         read(ASK, tools=[schema_of_tool("a")])
@@ -143,17 +143,17 @@ def test_the_checks_of_all_schemas_of_a_request_together_are_bounded(monkeypatch
         ({"top_k": -1, "min_p": 0, "repetition_penalty": 1}, ()),
     ],
 )
-def test_a_form_of_the_reply_is_read_and_not_enforced(fields: dict[str, Any], names: tuple[str, ...]) -> None:
+def test_response_formats_are_read_but_not_enforced(fields: dict[str, Any], names: tuple[str, ...]) -> None:
     assert read(ASK, **fields).not_enforced == names
 
 
-def test_an_error_names_its_field_for_programs() -> None:
+def test_errors_carry_the_field_name() -> None:
     with pytest.raises(BadRequest) as caught:
         read(ASK, top_p=0.5)
     assert caught.value.param == "top_p"
 
 
-def test_there_may_not_be_too_many_messages() -> None:
+def test_too_many_messages_are_refused() -> None:
     with pytest.raises(BadRequest, match=r"messages: .* are too many"):
         read(*[ASK] * 100_000)
 
@@ -180,13 +180,13 @@ def test_there_may_not_be_too_many_messages() -> None:
         ),
     ],
 )
-def test_messages_that_make_no_conversation_are_refused(messages: list[Any], field: str) -> None:
+def test_invalid_conversations_are_refused(messages: list[Any], field: str) -> None:
     with pytest.raises(BadRequest, match=rf"^{field}"):
         read(*messages)
 
 
 @pytest.mark.parametrize("body", [None, [], "x", {}])
-def test_a_body_without_messages_is_refused(body: Any) -> None:
+def test_refuses_bodies_without_messages(body: Any) -> None:
     with pytest.raises(BadRequest):
         CompletionRequest.read(body)
 
@@ -214,27 +214,27 @@ WHOLE: dict[str, Any] = {
 OTHERS: tuple[Any, ...] = (None, 5, "x", [], {}, ["a"], True, [{"a": []}], "\ud800", 10**4000)
 
 
-def changed(value: Any, other: Any) -> Iterator[Any]:
+def replace_each_part(value: Any, other: Any) -> Iterator[Any]:
     """Copies of a value, each with one part replaced."""
     yield other
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:
-        for new in changed(part, other):
+        for new in replace_each_part(part, other):
             copy = value.copy()
             copy[key] = new
             yield copy
 
 
 @pytest.mark.parametrize("other", OTHERS, ids=lambda other: ascii(other)[:12])
-def test_a_value_of_another_type_is_read_or_refused(other: Any) -> None:
+def test_values_of_other_types_never_crash(other: Any) -> None:
     assert CompletionRequest.read(WHOLE)
-    for body in changed(WHOLE, other):
+    for body in replace_each_part(WHOLE, other):
         with suppress(BadRequest):
             assert CompletionRequest.read(body).messages
 
 
 @pytest.mark.parametrize("role", [["a"], {}, None, 5, "critic"])
-def test_a_role_that_is_none_is_refused(role: Any) -> None:
+def test_invalid_roles_are_refused(role: Any) -> None:
     with pytest.raises(BadRequest, match="give an object with a role") as refused:
         read({"role": role, "content": "x"})
     assert (refused.value.status, refused.value.param) == (400, "messages[0]")
@@ -252,13 +252,13 @@ def test_a_role_that_is_none_is_refused(role: Any) -> None:
         ({"messages": [ASK, calls("\\ud800"), result("\\ud800", "1")]}, "messages[1].tool_calls[0].function.arguments"),
     ],
 )
-def test_half_of_a_surrogate_pair_is_refused(body: dict[str, Any], field: str) -> None:
+def test_lone_surrogates_are_refused(body: dict[str, Any], field: str) -> None:
     with pytest.raises(BadRequest, match="surrogate") as refused:
         CompletionRequest.read(body)
     assert refused.value.param == field
 
 
-def test_arguments_that_are_nested_too_deeply_are_refused() -> None:
+def test_deeply_nested_arguments_are_refused() -> None:
     call = {
         "id": "a",
         "type": "function",
@@ -268,7 +268,7 @@ def test_arguments_that_are_nested_too_deeply_are_refused() -> None:
         read(ASK, {"role": "assistant", "tool_calls": [call]}, result("a", "1"))
 
 
-def test_more_calls_than_results_can_follow_are_refused() -> None:
+def test_too_many_calls_are_refused() -> None:
     made = [{"id": f"{n}", "type": "function", "function": {"name": "f", "arguments": ""}} for n in range(4097)]
     with pytest.raises(BadRequest, match="4097 are too many") as refused:
         read(ASK, {"role": "assistant", "tool_calls": made}, result("0", "1"))

@@ -1,4 +1,4 @@
-"""What a session makes of requests: its tokens, rows, and answers."""
+"""Sessions turn requests into tokens, rows and answers."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def chat(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> Chat:
     return Chat(family_tokenizer("qwen2.5"))
 
 
-def rows(of: Session) -> list[list[int]]:
+def list_row_turns(of: Session) -> list[list[int]]:
     """For each row of a session, the numbers of the turns that it holds, in order."""
     ordered = sort_by_rows(of.turns)
     made = token_rows([turn.tokens for turn in ordered])
     return [[ordered[n].number for n in dict.fromkeys(row.turns) if n >= 0] for row in made]
 
 
-def learned(of: Session) -> dict[int, list[tuple[int, ...]]]:
+def list_sampled_tokens(of: Session) -> dict[int, list[tuple[int, ...]]]:
     """The sampled tokens of each turn, as they stand in the rows."""
     ordered = sort_by_rows(of.turns)
     found: dict[int, list[tuple[int, ...]]] = {}
@@ -83,7 +83,7 @@ CALL = {"id": "a", "type": "function", "function": {"name": "look_up", "argument
     ],
     ids=["message", "messages", "call", "tool"],
 )
-def test_no_part_of_a_request_is_tokenized_if_it_is_far_too_long(
+def test_far_too_long_requests_are_not_tokenized(
     chat: Chat, monkeypatch: pytest.MonkeyPatch, messages: list[Any], tools: list[Any]
 ) -> None:
     """The tokenizer takes a minute for four megabytes, and holds up other clients."""
@@ -92,7 +92,7 @@ def test_no_part_of_a_request_is_tokenized_if_it_is_far_too_long(
         ask(session(chat, "no"), *messages, tools=tools)
 
 
-def test_an_engine_is_told_the_name_of_the_session(chat: Chat) -> None:
+def test_engine_requests_carry_the_session_name(chat: Chat) -> None:
     script = Script(chat, ["one", "two"])
     player = LanguageModelPlayer("lm:script", script, chat, sampling=Sampling(1.0, 200))
     named = Session(player, script.submit, 0, name="some session")
@@ -101,12 +101,12 @@ def test_an_engine_is_told_the_name_of_the_session(chat: Chat) -> None:
     assert [request.conversation for request in script.asked] == ["some session"] * 2
 
 
-def test_a_conversation_is_one_row_and_each_prompt_begins_with_the_sampled_tokens(chat: Chat) -> None:
+def test_conversation_is_one_row_of_sampled_tokens(chat: Chat) -> None:
     talk = session(chat, "b2", "c3 ", "a1")
     one = ask(talk, user("Your move?"))
     two = ask(talk, user("Your move?"), said(one), user("And now?"))
     ask(talk, user("Your move?"), said(one), user("And now?"), said(two) | {"content": "c3"}, user("Last?"))
-    assert rows(talk) == [[0, 1, 2]]
+    assert list_row_turns(talk) == [[0, 1, 2]]
     for before, after in zip(talk.turns, talk.turns[1:]):
         read = (*before.tokens.prompt, *before.tokens.completion.ids)
         assert after.tokens.prompt[: len(read)] == read
@@ -115,7 +115,7 @@ def test_a_conversation_is_one_row_and_each_prompt_begins_with_the_sampled_token
 
 
 @pytest.mark.parametrize("family", [*GROWS, *REWRITES])
-def test_four_turns_with_tools_are_one_row_in_any_spelling_unless_the_template_rewrites_history(
+def test_tool_turns_make_one_row_if_history_grows(
     family: str, family_tokenizer: Callable[[str], PreTrainedTokenizerFast]
 ) -> None:
     chat = Chat(family_tokenizer(family))
@@ -131,10 +131,10 @@ def test_four_turns_with_tools_are_one_row_in_any_spelling_unless_the_template_r
     last = ask(talk, *messages, tools=TOOLS)
     assert said(last)["content"] == "The answer is 3."
     assert [turn.beginning for turn in talk.turns] == ["fresh", *["grown" if family in GROWS else "rewritten"] * 3]
-    assert rows(talk) == ([[0, 1, 2, 3]] if family in GROWS else [[0], [1], [2], [3]])
+    assert list_row_turns(talk) == ([[0, 1, 2, 3]] if family in GROWS else [[0], [1], [2], [3]])
 
 
-def test_a_branch_two_agents_at_once_and_a_summary_are_the_right_rows(chat: Chat) -> None:
+def test_branches_and_parallel_agents_make_separate_rows(chat: Chat) -> None:
     talk = session(chat, "plan", "a1", "a2", "b1", "other", "b2", "sum")
     plan = ask(talk, user("Plan."))  # 0
     first = [user("Plan."), said(plan), user("Go.")]
@@ -144,23 +144,23 @@ def test_a_branch_two_agents_at_once_and_a_summary_are_the_right_rows(chat: Chat
     ask(talk, *first)  # 4
     ask(talk, user("Agent B."), said(b1), user("More."))  # 5
     ask(talk, user("Summary: A said a2."), user("Go on."))  # 6
-    assert rows(talk) == [[0, 4], [1, 2], [3, 5], [6]]
+    assert list_row_turns(talk) == [[0, 4], [1, 2], [3, 5], [6]]
     assert [turn.beginning for turn in talk.turns] == ["fresh", "fresh", "grown", "fresh", "grown", "grown", "fresh"]
 
 
-def test_each_branch_has_the_shared_beginning_in_its_prompt_and_it_is_learned_once(chat: Chat) -> None:
+def test_branches_share_a_beginning_that_is_trained_once(chat: Chat) -> None:
     talk = session(chat, "plan", "left", "right", "deep")
     plan = ask(talk, user("Plan."))
     ask(talk, user("Plan."), said(plan), user("Go."))
     right = ask(talk, user("Plan."), said(plan), user("Go the other way."))
     ask(talk, user("Plan."), said(plan), user("Go the other way."), said(right), user("On."))
-    assert rows(talk) == [[0, 1], [2, 3]]
-    assert learned(talk) == {turn.number: [turn.tokens.completion.ids] for turn in talk.turns}
+    assert list_row_turns(talk) == [[0, 1], [2, 3]]
+    assert list_sampled_tokens(talk) == {turn.number: [turn.tokens.completion.ids] for turn in talk.turns}
     shared = (*plan.tokens.prompt, *plan.tokens.completion.ids)
     assert right.tokens.prompt[: len(shared)] == shared
 
 
-def test_a_repeated_request_with_replies_of_the_client_is_answered(chat: Chat) -> None:
+def test_repeated_requests_with_client_replies_are_answered(chat: Chat) -> None:
     talk = session(chat, "a", "b", "c", "d")
     examples = [user("2+2?"), {"role": "assistant", "content": "4"}, user("3+3?")]
     first, second = ask(talk, *examples), ask(talk, *examples)
@@ -172,7 +172,7 @@ def test_a_repeated_request_with_replies_of_the_client_is_answered(chat: Chat) -
         assert (turn.beginning, turn.differs) == ("diverged", "messages[3].content")
 
 
-def test_a_changed_reply_diverges_and_the_first_changed_field_is_named(chat: Chat) -> None:
+def test_changed_reply_diverges_and_names_the_field(chat: Chat) -> None:
     talk = session(chat, "b2", Call("look_up", {"word": "a"}), "x", "y", "z")
     one = ask(talk, user("Move?"), tools=TOOLS)
     two = ask(talk, user("Move?"), said(one), user("Look."), tools=TOOLS)
@@ -182,10 +182,10 @@ def test_a_changed_reply_diverges_and_the_first_changed_field_is_named(chat: Cha
     assert (three.beginning, three.differs) == ("diverged", "messages[3].tool_calls[0].function.arguments")
     four = ask(talk, user("Move?"), said(one) | {"content": "c3"}, user("Look."), tools=TOOLS)
     assert (four.beginning, four.differs) == ("diverged", "messages[1].content")
-    assert len(rows(talk)) == 3
+    assert len(list_row_turns(talk)) == 3
 
 
-def test_a_template_that_drops_thoughts_begins_a_row_anew(
+def test_dropped_thoughts_start_a_new_row(
     family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
 ) -> None:
     chat = Chat(family_tokenizer("qwen3"), thinking=True)
@@ -195,10 +195,10 @@ def test_a_template_that_drops_thoughts_begins_a_row_anew(
     assert said(one)["reasoning_content"] == "hm"
     two = ask(talk, user("Move?"), said(one), user("And now?"))
     assert two.beginning == "rewritten"
-    assert rows(talk) == [[0], [1]]
+    assert list_row_turns(talk) == [[0], [1]]
 
 
-def test_thoughts_before_a_call_stay_where_the_template_keeps_them(
+def test_thoughts_before_a_call_follow_the_template(
     family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
 ) -> None:
     chat = Chat(family_tokenizer("qwen3"), thinking=True)
@@ -209,11 +209,11 @@ def test_thoughts_before_a_call_stay_where_the_template_keeps_them(
     reply = {name: value for name, value in said(one).items() if name != "reasoning_content"}  # as most clients send it
     two = ask(talk, user("Look."), reply, result(one, "3"), tools=TOOLS)
     assert two.beginning == "grown"
-    assert rows(talk) == [[0, 1]]
+    assert list_row_turns(talk) == [[0, 1]]
 
 
 @pytest.mark.parametrize("family", ["qwen2.5", "qwen3-2507", "qwen3-coder"])
-def test_text_before_a_call_is_content_and_stays(
+def test_text_before_a_call_is_kept_as_content(
     family: str, family_tokenizer: Callable[[str], PreTrainedTokenizerFast]
 ) -> None:
     chat = Chat(family_tokenizer(family))
@@ -229,15 +229,15 @@ def test_text_before_a_call_is_content_and_stays(
     assert "tool_calls" not in said(two)
 
 
-def test_an_answered_request_is_answered_alike_if_it_is_repeated_and_anew_if_it_is_asked_again(chat: Chat) -> None:
+def test_retries_reuse_answers_and_new_requests_sample(chat: Chat) -> None:
     talk = session(chat, "one", "two")
     first = ask(talk, user("Move?"))
     assert ask(talk, user("Move?"), again=True) is first
     assert said(ask(talk, user("Move?")))["content"] == "two"
-    assert rows(talk) == [[0], [1]]
+    assert list_row_turns(talk) == [[0], [1]]
 
 
-def test_a_session_goes_on_from_its_turns(chat: Chat) -> None:
+def test_session_resumes_from_its_turns(chat: Chat) -> None:
     before = session(chat, "plan", "a1", "b1")
     plan = ask(before, user("Plan."))
     ask(before, user("Plan."), said(plan), user("Go."))
@@ -246,10 +246,10 @@ def test_a_session_goes_on_from_its_turns(chat: Chat) -> None:
     assert ask(talk, *go, again=True) == before.turns[1]
     on = ask(talk, *go, said(before.turns[1]), user("On."))
     assert (on.number, on.beginning, on.parent) == (2, "grown", 1)
-    assert rows(talk) == [[0, 1, 2]]
+    assert list_row_turns(talk) == [[0, 1, 2]]
 
 
-def test_a_stop_text_ends_the_sampling_and_is_in_the_row_but_not_in_the_answer(chat: Chat) -> None:
+def test_stop_texts_are_trained_but_not_returned(chat: Chat) -> None:
     talk = session(chat, "b2 and then c3", "d4")
     turn = ask(talk, user("Move?"), stop=[" then"])
     assert said(turn)["content"] == "b2 and"
@@ -258,15 +258,15 @@ def test_a_stop_text_ends_the_sampling_and_is_in_the_row_but_not_in_the_answer(c
     assert "c3" not in chat.read(turn.tokens.completion.ids)
     after = ask(talk, user("Move?"), said(turn), user("Now?"))
     assert after.beginning == "grown"
-    assert rows(talk) == [[0, 1]]
+    assert list_row_turns(talk) == [[0, 1]]
 
 
-def test_messages_that_leave_no_room_are_refused(chat: Chat) -> None:
+def test_messages_that_fill_the_context_are_refused(chat: Chat) -> None:
     with pytest.raises(ContextFull, match="End the session with truncated"):
         ask(session(chat, "b2"), user("far too long " * 4_000))
 
 
-def test_a_reply_that_is_cut_off_is_closed_before_the_next_message(chat: Chat) -> None:
+def test_truncated_reply_is_closed_before_next_message(chat: Chat) -> None:
     talk = session(chat, "b2 and then c3", "d4", max_tokens=4)
     one = ask(talk, user("Move?"))
     assert one.answer["choices"][0]["finish_reason"] == "length"
@@ -283,7 +283,7 @@ THOUGHTS += ['<details type="reasoning">{}</details>', "Here is my thought proce
 
 @pytest.mark.parametrize("thoughts", THOUGHTS)
 @pytest.mark.parametrize("content", ["\n\nb2", "<move>b2</move>", "b2 or </think> [reasoning] <think>"])
-def test_thoughts_in_any_form_are_separated_whole_and_in_a_stream(chat: Chat, thoughts: str, content: str) -> None:
+def test_thoughts_are_separated_with_and_without_streaming(chat: Chat, thoughts: str, content: str) -> None:
     request = CompletionRequest.read({"messages": [user("Go.")]})
     for text, wanted in ((thoughts.format("hm, c3?") + content, content), (content, content)):
         ids = chat.reply(text)
@@ -305,7 +305,7 @@ def test_thoughts_in_any_form_are_separated_whole_and_in_a_stream(chat: Chat, th
     assert watch.shown == text
 
 
-def test_a_call_with_half_of_a_surrogate_pair_is_content(chat: Chat) -> None:
+def test_calls_with_lone_surrogates_are_content(chat: Chat) -> None:
     assert chat.dialect is not None
     written = chat.dialect.write([Call("look_up", {"word": "WORD"})]).replace("WORD", r"\ud800")
     request = CompletionRequest.read({"messages": [user("hello")], "tools": TOOLS})
