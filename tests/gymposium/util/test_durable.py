@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gymposium.errors import GymposiumError
-from gymposium.util.durable import replace_file, replace_text, sweep
+from gymposium.util.durable import make_empty_directory, replace_file, replace_text, sweep
 
 
 def test_a_file_is_replaced_whole_or_stays(tmp_path: Path) -> None:
@@ -22,6 +22,28 @@ def test_a_file_is_replaced_whole_or_stays(tmp_path: Path) -> None:
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "old")]
     with pytest.raises(GymposiumError, match="cannot be written"):
         replace_text(tmp_path / "none" / "file", "")
+
+
+def test_an_empty_directory_replaces_what_has_its_name(tmp_path: Path) -> None:
+    directory, mine = tmp_path / "shared" / "directory", tmp_path / "mine"
+    mine.mkdir()
+    (mine / "file").write_text("mine")
+    before = os.umask(0)
+    try:
+        make_empty_directory(directory)
+    finally:
+        os.umask(before)
+    if sys.platform != "win32":
+        assert directory.stat().st_mode & 0o777 == 0o755
+    (directory / "old").write_text("old")
+    make_empty_directory(directory)
+    assert [*directory.iterdir()] == []
+    directory.rmdir()
+    directory.symlink_to(mine)
+    make_empty_directory(directory)
+    assert not directory.is_symlink()
+    assert [*directory.iterdir()] == []
+    assert [path.name for path in tmp_path.rglob("*")].count("file") == 1
 
 
 def test_no_link_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

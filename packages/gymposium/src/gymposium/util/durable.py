@@ -104,6 +104,17 @@ def remove_directory(directory: Path) -> None:
     _delete(hidden)
 
 
+def make_empty_directory(directory: Path) -> None:
+    """Make an empty directory in place of anything with its name, including a link, which is not followed. Only this
+    user can write to it.
+
+    Raises `OSError` if that is not permitted, such as for another user's file in `/tmp`."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    if os.path.lexists(directory):
+        remove_directory(directory)
+    directory.mkdir(mode=0o755)
+
+
 def sweep(parent: Path, prefix: str) -> None:
     """Remove staging directories with this prefix that killed processes left in `parent`.
 

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gymposium.errors import GymposiumError
-from gymposium.util.durable import MARK, remove_directory, sweep, write_directory
+from gymposium.errors import GymposiumError, reason
+from gymposium.util.durable import MARK, make_empty_directory, remove_directory, sweep, write_directory
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.engines.protocol import WeightsHost
 from gymposium_agents.engines.transformers import TransformersEngine
@@ -114,9 +114,17 @@ class HostedModels(KeptModels):
         *,
         exchange: Path,
     ) -> None:
-        """`exchange` is a directory for the weights that the engine reads, rounded to `dtype`. The other arguments are
-        as in `KeptModels`."""
+        """`exchange` is a directory for the weights that the engine reads, rounded to `dtype`. It is made anew. The
+        other arguments are as in `KeptModels`.
+
+        Raises `GymposiumError` if it cannot be made."""
         super().__init__(learning, directory, name, dtype, trust)
+        try:
+            make_empty_directory(exchange)  # others may guess its name, and may write to its folder, such as /dev/shm
+        except OSError as error:
+            raise GymposiumError(
+                f"The directory {exchange} cannot be made ({reason(error)}). Name another directory in engine.exchange."
+            ) from error
         self._engine, self._exchange = engine, exchange
 
     @property
@@ -142,11 +150,10 @@ class HostedModels(KeptModels):
         self._keep(policy, write)
 
     def _remove_others(self, policy: Policy) -> None:
-        """Remove the exchange files of all other versions, including those of a killed run."""
+        """Remove the exchange files of all other versions."""
         for path in self._exchange.glob("*"):
             if path.name != str(policy):
                 remove_directory(path)
-        sweep(self._exchange, self._name)
 
 
 def save_rounded(model: Any, directory: Path, dtype: torch.dtype) -> None:
