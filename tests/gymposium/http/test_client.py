@@ -53,7 +53,7 @@ def begin(address: str) -> Any:
         return server.session("g")
 
 
-def test_a_session_begins(answering: Answering) -> None:
+def test_session_begins(answering: Answering) -> None:
     assert begin(answering(201, json.dumps(SESSION).encode(), {"x-gymposium-run": "\xff"})).seed == 7
 
 
@@ -61,9 +61,7 @@ def test_a_session_begins(answering: Answering) -> None:
     "seconds", ["Wed, 21 Oct 2026 07:28:00 GMT", "1e18", "inf", "nan", "-5", "999999", "9" * 400, "\u00b2", ""]
 )
 @pytest.mark.parametrize("status", [429, 503])
-def test_no_server_makes_a_client_wait_longer_than_its_patience(
-    answering: Answering, status: int, seconds: str
-) -> None:
+def test_server_cannot_prolong_the_clients_wait(answering: Answering, status: int, seconds: str) -> None:
     address = answering(status, b'{"error": {"message": "busy"}}', {"Retry-After": seconds})
     with pytest.raises(ServerError, match=f"{status}: busy"):
         begin(address)
@@ -85,19 +83,19 @@ def test_no_server_makes_a_client_wait_longer_than_its_patience(
         *(json.dumps({**SESSION, name: text}).encode() for name in ("id", "key", "base_url") for text in "é\ud800\n"),
     ],
 )
-def test_an_answer_of_another_form_is_an_error_that_says_so(answering: Answering, body: bytes) -> None:
+def test_malformed_response_is_an_error(answering: Answering, body: bytes) -> None:
     with pytest.raises(ServerError, match=r"The response is not from a gymposium server: .*\. Check the address\."):
         begin(answering(200, body))
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "br", "zstd", "deflate", "unknown"])
-def test_a_compressed_answer_is_not_read(answering: Answering, encoding: str) -> None:
+def test_compressed_response_is_refused(answering: Answering, encoding: str) -> None:
     with pytest.raises(ServerError, match="it is compressed"):
         begin(answering(200, gzip.compress(json.dumps(SESSION).encode()), {"Content-Encoding": encoding}))
 
 
 @pytest.mark.parametrize("status", [200, 400])
-def test_a_huge_answer_is_not_read(answering: Answering, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+def test_huge_response_is_refused(answering: Answering, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
     monkeypatch.setattr(client, "_MOST_BYTES", 1000)
     with pytest.raises(ServerError, match="it has more than 1,000 bytes"):
         begin(answering(status, b" " * 2000))
@@ -107,7 +105,7 @@ def test_a_huge_answer_is_not_read(answering: Answering, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     "body", [b"\x1b[31m\xff" + b"x" * 9999, json.dumps({"error": {"message": "\x1b[31m" + "x" * 9999}}).encode()]
 )
-def test_the_words_of_a_server_are_shown_and_cut_off(answering: Answering, body: bytes, charset: str) -> None:
+def test_server_messages_are_escaped_and_truncated(answering: Answering, body: bytes, charset: str) -> None:
     with pytest.raises(ServerError, match=r"400: \u241b\[31m") as caught:
         begin(answering(400, body, {"Content-Type": f"text/html; charset={charset}"}))
     assert "\x1b" not in str(caught.value)

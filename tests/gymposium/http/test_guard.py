@@ -88,21 +88,21 @@ def ask(port: int, method: str = "GET", path: str = "/", body: bytes | None = No
         ("", 421),
     ],
 )
-def test_it_answers_to_its_own_names_alone(start, host: str, status: int) -> None:
+def test_only_own_host_names_are_accepted(start, host: str, status: int) -> None:
     port = start(app(names=["games.example"])).port
     answer = ask(port, Host=host.format(port=port))
     assert answer.status == status
     assert status == 200 or answer.code == "unknown_host"
 
 
-def test_two_hosts_are_refused(start) -> None:
+def test_two_host_headers_are_refused(start) -> None:
     port = start(app()).port
     with socket.create_connection(("127.0.0.1", port), timeout=60) as raw:
         raw.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
         assert raw.recv(65536).split()[1] in (b"421", b"400")  # h11 refuses it before the guard does
 
 
-def test_pages_of_other_sites_are_refused(start) -> None:
+def test_foreign_origins_are_refused(start) -> None:
     port = start(app()).port
     own = f"http://127.0.0.1:{port}"
     assert ask(port, Origin=own).status == 200
@@ -115,7 +115,7 @@ def test_pages_of_other_sites_are_refused(start) -> None:
         assert there.recv() == "you said hi"
 
 
-def test_a_token_is_asked_for(start) -> None:
+def test_token_is_required(start) -> None:
     port = start(app(token="s3cret", needs_token=lambda scope: scope["path"] != "/open")).port
     assert ask(port).code == "no_token"
     assert ask(port, Authorization="Bearer wrong").code == "wrong_token"
@@ -126,7 +126,7 @@ def test_a_token_is_asked_for(start) -> None:
     assert ask(port, path="/open").status == 200
 
 
-def test_a_websocket_carries_the_token_in_a_header_or_its_address(start) -> None:
+def test_websocket_token_may_be_in_header_or_url(start) -> None:
     url = f"ws://127.0.0.1:{start(app(token='s3cret')).port}/ws"
     for wrong in (url, f"{url}?token=wrong"):
         with pytest.raises(InvalidStatus) as refused, connect(wrong):
@@ -139,7 +139,7 @@ def test_a_websocket_carries_the_token_in_a_header_or_its_address(start) -> None
             assert there.recv() == "you said hi"
 
 
-def test_a_body_is_json(start) -> None:
+def test_body_must_be_json(start) -> None:
     port = start(app()).port
     assert ask(port, "POST", "/echo", b'{"a": [1]}', **JSON) == (200, {"body": {"a": [1]}, "raw": 10})
     assert ask(port, "POST", "/echo", b"{}", Content_Type="application/json; charset=utf-8").status == 200
@@ -162,7 +162,7 @@ def test_deep_json_is_refused(start, depth: int) -> None:
     assert ask(port).status == 200
 
 
-def test_the_bound_of_depth() -> None:
+def test_depth_limit_is_exact() -> None:
     assert bounded_json("[" * DEEPEST + "1" + "]" * DEEPEST)
     with pytest.raises(ValueError, match="nested too deeply"):
         bounded_json("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1))
@@ -170,7 +170,7 @@ def test_the_bound_of_depth() -> None:
         bounded_json('{"a":' * (DEEPEST + 1) + "1" + "}" * (DEEPEST + 1))
 
 
-def test_a_large_body_is_refused_by_its_length(start) -> None:
+def test_large_body_is_refused_by_its_length_header(start) -> None:
     port = start(app()).port
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
         connection.putrequest("POST", "/echo")
@@ -180,7 +180,7 @@ def test_a_large_body_is_refused_by_its_length(start) -> None:
         assert connection.getresponse().status == 413
 
 
-def test_a_large_body_is_refused_without_its_length(start) -> None:
+def test_large_body_without_length_header_is_refused(start) -> None:
     port = start(app(most=1000)).port
     with socket.create_connection(("127.0.0.1", port), timeout=60) as raw:
         raw.sendall(
@@ -191,7 +191,7 @@ def test_a_large_body_is_refused_without_its_length(start) -> None:
     assert ask(port, "POST", "/echo", b'"' + b" " * 998 + b'"', **JSON).code == "not_an_object"
 
 
-def test_five_mebibytes_are_refused(start) -> None:
+def test_five_mebibyte_body_is_refused(start) -> None:
     port = start(app()).port
     with socket.create_connection(("127.0.0.1", port), timeout=60) as raw:
         raw.sendall(
@@ -209,7 +209,7 @@ def test_five_mebibytes_are_refused(start) -> None:
     assert ask(port).status == 200
 
 
-def test_a_slow_body_is_refused(start) -> None:
+def test_slow_body_is_refused(start) -> None:
     port = start(app(seconds=0.05)).port
     with socket.create_connection(("127.0.0.1", port), timeout=60) as raw:
         raw.sendall(
@@ -219,7 +219,7 @@ def test_a_slow_body_is_refused(start) -> None:
     assert ask(port).status == 200
 
 
-def test_a_client_that_leaves_in_its_body_harms_nobody(start) -> None:
+def test_client_disconnecting_mid_body_does_no_harm(start) -> None:
     port = start(app()).port
     with socket.create_connection(("127.0.0.1", port), timeout=60) as raw:
         raw.sendall(
@@ -231,7 +231,7 @@ def test_a_client_that_leaves_in_its_body_harms_nobody(start) -> None:
 @pytest.mark.parametrize(
     "begin", [b"", b"POST /echo HTTP/1.1\r\nHost: 127", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET / HT"]
 )
-def test_headers_that_do_not_arrive_end_the_connection(start, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
+def test_missing_headers_end_the_connection(start, monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
     """A client that opens many connections and sends nothing more keeps no other client out."""
     monkeypatch.setattr(listening, "HEADER_SECONDS", 0.2)
     port = start(app()).port

@@ -35,7 +35,7 @@ def test_port_0_takes_a_free_port() -> None:
         assert listener.names == ("127.0.0.1", "127.0.0.1")
 
 
-def test_the_first_given_name_stands_in_the_address() -> None:
+def test_address_uses_the_first_given_name() -> None:
     with Listener("0.0.0.0", 0, names=["games.example", "other"], token="s3cret") as listener:
         assert listener.address == f"http://games.example:{listener.port}"
         assert listener.names == (socket.gethostname(), "0.0.0.0", "games.example", "other")
@@ -43,7 +43,7 @@ def test_the_first_given_name_stands_in_the_address() -> None:
         assert listener.address == f"http://{socket.gethostname()}:{listener.port}"
 
 
-def test_an_address_of_ipv6_stands_in_brackets() -> None:
+def test_ipv6_address_is_bracketed() -> None:
     try:
         listener = Listener("::1", 0)
     except BadOption as error:
@@ -52,7 +52,7 @@ def test_an_address_of_ipv6_stands_in_brackets() -> None:
         assert listener.address == f"http://[::1]:{listener.port}"
 
 
-def test_other_machines_come_in_with_a_token_only() -> None:
+def test_other_machines_need_a_token() -> None:
     with pytest.raises(
         BadOption, match=r"other machines could reach this address\. Set the environment variable A_TOKEN"
     ):
@@ -60,12 +60,12 @@ def test_other_machines_come_in_with_a_token_only() -> None:
 
 
 @pytest.mark.parametrize(("host", "port"), [("192.0.2.1", 0), ("no such host", 0)])
-def test_an_address_that_is_not_there_is_an_error(host: str, port: int) -> None:
+def test_unavailable_address_is_an_error(host: str, port: int) -> None:
     with pytest.raises(BadOption, match=r"Cannot listen on .*Try --port 0"):
         Listener(host, port, token="s3cret")
 
 
-def test_a_port_in_use_is_an_error() -> None:
+def test_port_in_use_is_an_error() -> None:
     with Listener("127.0.0.1", 0) as listener, pytest.raises(BadOption, match="Cannot listen on"):
         Listener("127.0.0.1", listener.port)
 
@@ -90,7 +90,7 @@ def read_all(connection: socket.socket) -> bytes:
 
 @pytest.mark.parametrize(("host", "kind"), [(b"evil", b""), (b"localhost", b"text/plain"), (b"localhost", b"")])
 @pytest.mark.parametrize("app", APPS)
-def test_a_refused_request_whose_body_does_not_arrive_ends_its_connection(
+def test_refused_request_with_missing_body_ends_its_connection(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, app: str, host: bytes, kind: bytes
 ) -> None:
     monkeypatch.setattr(listening, "REST_SECONDS", 0.1)
@@ -100,7 +100,7 @@ def test_a_refused_request_whose_body_does_not_arrive_ends_its_connection(
         assert read_all(connection).split()[1] in (b"401", b"403", b"415", b"421")
 
 
-def test_a_refused_request_whose_body_arrives_keeps_its_connection(start: Start) -> None:
+def test_refused_request_with_complete_body_keeps_its_connection(start: Start) -> None:
     with closing(http.client.HTTPConnection("127.0.0.1", start(build_api([])).port, timeout=60)) as connection:
         connection.connect()
         first = connection.sock
@@ -111,7 +111,7 @@ def test_a_refused_request_whose_body_arrives_keeps_its_connection(start: Start)
         assert connection.sock is first
 
 
-def test_requests_that_the_end_cancels_are_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
+def test_requests_cancelled_at_shutdown_are_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
     begun = threading.Event()
 
     async def wait(request: Request) -> Response:
@@ -145,7 +145,7 @@ def test_messages_are_not_compressed(start: Start) -> None:
         assert "sec-websocket-extensions" not in client.response.headers
 
 
-def test_a_websocket_has_no_time_limit_of_a_request(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_time_limits_do_not_apply_to_websockets(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in ("BODY_SECONDS", "REST_SECONDS"):
         monkeypatch.setattr(listening, limit, 0.0)
 
@@ -160,7 +160,7 @@ def test_a_websocket_has_no_time_limit_of_a_request(start: Start, monkeypatch: p
             assert client.recv() == str(number)
 
 
-def test_a_form_that_does_not_arrive_ends_its_connection(
+def test_incomplete_form_ends_its_connection(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(listening, "BODY_SECONDS", 0.1)
@@ -172,7 +172,7 @@ def test_a_form_that_does_not_arrive_ends_its_connection(
     assert not caplog.records
 
 
-def test_a_client_that_reads_nothing_loses_its_connection(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_client_that_never_reads_loses_its_connection(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "READ_SECONDS", 0.1)
     ended = threading.Event()
 
@@ -189,7 +189,7 @@ def test_a_client_that_reads_nothing_loses_its_connection(start: Start, monkeypa
         assert ended.wait(60)
 
 
-def test_many_connections_keep_no_client_out(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_connections_make_room_for_new_clients(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that have waited longest for a request make room."""
     monkeypatch.setattr(listening, "BACKLOG", 8)
     port = start(build_api([])).port
@@ -201,7 +201,7 @@ def test_many_connections_keep_no_client_out(start: Start, monkeypatch: pytest.M
         assert [read_all(connection) for connection in idle[:5]] == [b""] * 5
 
 
-def test_connections_leave_descriptors_for_other_work() -> None:
+def test_connections_leave_file_descriptors_for_other_work() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with Listener("127.0.0.1", 0) as listener:
         try:

@@ -48,7 +48,7 @@ def ended(game: str, after: int, policy: str = "forfeit", schedule: Schedule = "
 @pytest.mark.parametrize("policy", ["forfeit", "retry(2)", "penalty(0.5,3)", "random"])
 @pytest.mark.parametrize("game", ["tic_tac_toe", JOINT])
 @pytest.mark.parametrize("seat", [0, 1])
-def test_the_match_ends_there_whatever_a_failed_reply_costs(
+def test_full_context_ends_the_match_under_every_policy(
     game: str, policy: str, schedule: Schedule, seat: int, tmp_path: Path
 ) -> None:
     played = ended(game, 2, policy, schedule, seat)
@@ -61,7 +61,7 @@ def test_the_match_ends_there_whatever_a_failed_reply_costs(
     assert verify_file(tmp_path / "m.jsonl").problems == []
 
 
-def test_both_sides_of_a_joint_move() -> None:
+def test_full_contexts_in_a_joint_move_are_both_recorded() -> None:
     job = MatchJob("m", load_game(JOINT), [Short(1), Short(1)], 0)
     [played] = play([job])
     assert {(failure.kind, failure.seat) for failure in played.ending.failures} == {
@@ -74,7 +74,7 @@ def test_both_sides_of_a_joint_move() -> None:
     assert find_first_difference(record) == "the replies end where seat 1 is to give one"
 
 
-def test_it_is_no_terminal_state_for_learning() -> None:
+def test_full_context_truncates_the_trajectory() -> None:
     played = ended("tic_tac_toe", 1)
     assert [Trajectory.from_match(played, seat).truncated for seat in (0, 1)] == [False, True]
     assert [Trajectory.from_match(played, seat).forfeited for seat in (0, 1)] == [False, True]
@@ -82,7 +82,7 @@ def test_it_is_no_terminal_state_for_learning() -> None:
     assert [Trajectory.from_match(whole, seat).truncated for seat in (0, 1)] == [False, False]
 
 
-def test_scores_count_it() -> None:
+def test_scores_count_full_contexts() -> None:
     ours, theirs = Score(), Score()
     for after in (0, 1, 2, 9):
         played = ended("tic_tac_toe", after)
@@ -94,7 +94,7 @@ def test_scores_count_it() -> None:
     assert ours.as_dict()["counts"]["failures"]["out of context"] == 3
 
 
-def test_a_record_that_lies_about_it_is_found() -> None:
+def test_false_out_of_context_ending_is_detected() -> None:
     record = Record.from_match(ended("tic_tac_toe", 1))
     assert find_first_difference(record) is None
     both = Ending("out of context", 1, others=(Ending("timed out", 0),))

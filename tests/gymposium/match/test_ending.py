@@ -32,14 +32,14 @@ def endings(draw: st.DrawFn) -> Ending:
 
 
 @given(endings())
-def test_every_ending_comes_back_from_a_record(ending: Ending) -> None:
+def test_every_ending_round_trips_through_a_record(ending: Ending) -> None:
     line = replace(RECORD, ending=ending).line()
     assert Record.parse(line).ending == ending
     assert Record.parse(line).line() == line
 
 
 @given(endings())
-def test_every_failure_is_kept_and_told_once(ending: Ending) -> None:
+def test_each_failure_is_kept_and_described_once(ending: Ending) -> None:
     words = ending.describe(lambda seat: f"<{seat}>")
     for failure in ending.failures:
         assert ending.find_failure(failure.seat or 0) == failure
@@ -48,7 +48,7 @@ def test_every_failure_is_kept_and_told_once(ending: Ending) -> None:
     assert ending.detail in words
 
 
-def test_the_words_of_each_kind() -> None:
+def test_descriptions_of_each_ending() -> None:
     assert OVER.describe() == "The game is over."
     assert Ending("broke off", detail="OSError: gone").describe() == "The match broke off: OSError: gone"
     assert Ending("no legal move", 1).describe() == "Seat 1 gave no legal move and forfeits."
@@ -62,7 +62,7 @@ def test_the_words_of_each_kind() -> None:
     assert both.describe() == "Seat 0 crashed (KeyError: 'x') and forfeits. Seat 1 did not answer in time."
 
 
-def test_one_of_those_that_failed_forfeits_by_the_players_seed() -> None:
+def test_forfeiting_seat_is_drawn_from_the_failed_ones() -> None:
     failures = [Ending("timed out", 0), Ending("crashed", 2, "x"), Ending("no legal move", 3)]
     drawn = [choose_forfeit(failures, seed) for seed in range(60)]
     assert {ending.seat for ending in drawn} == {0, 2, 3}
@@ -89,14 +89,14 @@ def test_one_of_those_that_failed_forfeits_by_the_players_seed() -> None:
         {"note": 1},
     ],
 )
-def test_no_record_holds_an_ending_that_cannot_be(change: dict[str, object]) -> None:
+def test_impossible_endings_do_not_parse(change: dict[str, object]) -> None:
     data = json.loads(json.dumps(asdict(Ending("timed out", 1))))
     assert Ending.parse(data) == Ending("timed out", 1)
     with pytest.raises(ValueError, match=r"ending|seats|failures"):
         Ending.parse(data | change)
 
 
-def test_a_cause_is_the_last_reading_or_the_kind_of_the_failure() -> None:
+def test_cause_is_the_last_reading_or_the_failure_kind() -> None:
     replies = [(0, "illegal"), (1, "move"), (0, "cut off"), (2, "unparsable")]
     ending = Ending("no legal move", 2, others=(Ending("no legal move", 0), Ending("timed out", 1)))
     assert list(ending.find_causes(replies).items()) == [(2, "unparsable"), (0, "cut off"), (1, "timed out")]

@@ -18,17 +18,17 @@ policies = st.one_of(
 
 
 @given(policies)
-def test_policies_are_written_and_read_back_exactly(policy: FailurePolicy) -> None:
+def test_policies_round_trip_through_text(policy: FailurePolicy) -> None:
     assert FailurePolicy.parse(str(policy)) == policy
 
 
-def test_policies_in_words() -> None:
+def test_policies_parse_from_text() -> None:
     assert FailurePolicy.parse("penalty(0.5)") == FailurePolicy("penalty", 3, 0.5)
     assert FailurePolicy.parse(" retry(2) ") == FailurePolicy("retry", 2)
 
 
 @given(st.text())
-def test_any_other_text_says_how_to_write_it(text: str) -> None:
+def test_unknown_policy_error_says_what_to_write(text: str) -> None:
     assume(not text.strip().startswith(("forfeit", "random", "retry", "penalty")))
     with pytest.raises(BadOption, match=r"Use forfeit, random, retry\(n\)"):
         FailurePolicy.parse(text)
@@ -41,12 +41,12 @@ def test_any_other_text_says_how_to_write_it(text: str) -> None:
         "penalty|penalty(0)|penalty(-1)|penalty(nan)|penalty(inf)|penalty(1,0)|penalty(1,2,3)"
     ).split("|"),
 )
-def test_what_is_no_policy_is_refused(text: str) -> None:
+def test_invalid_policies_are_refused(text: str) -> None:
     with pytest.raises(BadOption):
         FailurePolicy.parse(text)
 
 
-def test_retries_are_counted_in_each_decision_and_for_each_seat() -> None:
+def test_retries_are_counted_per_decision_and_seat() -> None:
     tally = FailureTally(FailurePolicy.parse("retry(2)"))
     for _ in range(3):
         tally.next_decision()
@@ -59,7 +59,7 @@ def test_retries_are_counted_in_each_decision_and_for_each_seat() -> None:
     assert tally.penalties == {}
 
 
-def test_penalties_are_counted_in_the_whole_match() -> None:
+def test_penalties_are_counted_per_match() -> None:
     tally = FailureTally(FailurePolicy.parse("penalty(0.25,2)"))
     outcomes = []
     for _ in range(3):
@@ -69,13 +69,13 @@ def test_penalties_are_counted_in_the_whole_match() -> None:
     assert tally.penalties == {0: 0.5, 1: 0.5}
 
 
-def test_forfeit_and_random() -> None:
+def test_forfeit_and_random_outcomes() -> None:
     assert FailureTally(FailurePolicy("forfeit")).count_failure(0, can_draw=True) == "forfeit"
     assert FailureTally(FailurePolicy("random")).count_failure(0, can_draw=True) == "random"
     assert FailureTally(FailurePolicy("random")).count_failure(0, can_draw=False) == "forfeit"  # nothing to draw from
 
 
-def test_who_forfeits_gets_the_least_and_the_others_share_it() -> None:
+def test_forfeit_costs_the_minimum_and_others_share_it() -> None:
     assert compute_forfeit_returns(load_game("tic_tac_toe"), 0, (0.0, 0.0)) == (-1.0, 1.0)
     assert compute_forfeit_returns(load_game("leduc_poker"), 1, (0.0, 0.0)) == (13.0, -13.0)
     three = load_game("openspiel:kuhn_poker(players=3)")
@@ -84,7 +84,7 @@ def test_who_forfeits_gets_the_least_and_the_others_share_it() -> None:
     assert compute_forfeit_returns(pd, 0, (0.0, 3.0)) == (pd.utility_range[0], 3.0)
 
 
-def test_of_several_failing_seats_one_drawn_from_the_seed_forfeits() -> None:
+def test_forfeiting_seat_is_drawn_by_seed() -> None:
     failures = [Ending("no legal move", 0), Ending("timed out", 1), Ending("no legal move", 2)]
     endings = [choose_forfeit(failures, seed) for seed in range(60)]
     assert {ending.seat for ending in endings} == {0, 1, 2}

@@ -72,9 +72,7 @@ def plays(found: dict[str, MatchResult]) -> dict[str, Any]:
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("kind", [Failing, Submitting])
 @pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel(num_cards=4)"])
-def test_a_crash_costs_the_match_in_which_it_happened_and_no_other(
-    game: str, kind: type[Failing], schedule: Schedule, how: dict[str, Any]
-) -> None:
+def test_crash_costs_only_its_match(game: str, kind: type[Failing], schedule: Schedule, how: dict[str, Any]) -> None:
     found = matches(kind(raising(ZeroDivisionError("no\nway"))), game, schedule, **how)
     assert plays(found) == plays(matches(RANDOM, game))
     for name in BAD:
@@ -101,13 +99,13 @@ def test_a_crash_costs_the_match_in_which_it_happened_and_no_other(
         raising(IllegalMove(0, "z9", ["a1"])),
     ],
 )
-def test_what_is_no_reply_is_a_crash(instead: Callable[[], Any]) -> None:
+def test_invalid_reply_is_a_crash(instead: Callable[[], Any]) -> None:
     found = matches(Failing(instead), "tic_tac_toe")
     assert {name for name, one in found.items() if one.ending.kind == "crashed"} == BAD
     assert plays(found) == plays(matches(RANDOM, "tic_tac_toe"))
 
 
-def test_replies_for_others_are_no_replies() -> None:
+def test_missing_replies_crash_only_their_matches() -> None:
     class Short(Failing):
         def act(self, asks: Sequence[Ask]) -> list[Reply]:
             return super().act(asks)[: len(asks) - any(ask.key in BAD for ask in asks)]
@@ -118,7 +116,7 @@ def test_replies_for_others_are_no_replies() -> None:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_what_a_player_stands_on_is_not_its_doing(schedule: Schedule) -> None:
+def test_infrastructure_errors_are_not_blamed_on_the_player(schedule: Schedule) -> None:
     gone = Submitting(raising(GymposiumError("The server is gone.")))
     for one in matches(gone, "kuhn_poker", schedule).values():
         assert one.ending.seat is None
@@ -132,7 +130,7 @@ def test_what_a_player_stands_on_is_not_its_doing(schedule: Schedule) -> None:
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("part", ["new", "apply", "observe"])
-def test_an_engine_that_fails_breaks_off_its_own_match(part: str, schedule: Schedule) -> None:
+def test_engine_failure_breaks_off_only_its_match(part: str, schedule: Schedule) -> None:
     class Broken:
         """A game or match whose engine fails at the third event, or at the beginning."""
 
@@ -167,7 +165,7 @@ def test_an_engine_that_fails_breaks_off_its_own_match(part: str, schedule: Sche
         list(play(jobs, schedule=schedule))
 
 
-def test_a_record_that_lies_about_a_crash_is_found() -> None:
+def test_false_crash_ending_is_detected() -> None:
     record = Record.from_match(matches(Failing(raising(KeyError("x"))), "tic_tac_toe")["3"])
     assert record.ending == Ending("crashed", 0, "KeyError: 'x'")
     for ending, difference in [

@@ -68,7 +68,7 @@ def told(played: MatchResult) -> object:
 # -- rounds and desks
 
 
-def test_a_shared_player_is_called_once_a_round() -> None:
+def test_shared_player_is_called_once_per_round() -> None:
     shared, other = ScriptedPlayer(first), ScriptedPlayer(last)
     jobs = [MatchJob(str(i), load_game("kuhn_poker"), (shared, other), i) for i in range(10)]
     played = list(play(jobs))
@@ -82,7 +82,7 @@ def test_both_seats_of_a_joint_move_are_asked_in_one_call() -> None:
     assert shared.calls == [["0", "0", "1", "1", "2", "2"]] * 3
 
 
-def test_matches_are_given_back_as_they_end_in_order() -> None:
+def test_matches_are_yielded_in_the_order_they_end() -> None:
     player = ScriptedPlayer(keyed)
     jobs = [MatchJob(str(i), load_game("leduc_poker"), (player, player), i) for i in range(30)]
     played = list(play(jobs))
@@ -92,7 +92,7 @@ def test_matches_are_given_back_as_they_end_in_order() -> None:
 
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker", DESCENDING, "goofspiel(num_cards=5)"])
-def test_what_is_played_does_not_depend_on_how_many_play_at_once(game: str) -> None:
+def test_results_do_not_depend_on_concurrency(game: str) -> None:
     def run(at_once: int) -> list[object]:
         players = make_player("random"), ScriptedPlayer(keyed)
         jobs = (MatchJob(str(i), load_game(game), players, i % 7, player_seed=i) for i in range(40))
@@ -101,7 +101,7 @@ def test_what_is_played_does_not_depend_on_how_many_play_at_once(game: str) -> N
     assert run(1) == run(3) == run(256)
 
 
-def test_no_more_jobs_are_begun_than_are_played_at_once() -> None:
+def test_jobs_are_begun_lazily() -> None:
     begun: list[int] = []
 
     def jobs() -> Iterator[MatchJob]:
@@ -119,7 +119,7 @@ def test_no_jobs_no_matches() -> None:
     assert list(play([])) == []
 
 
-def test_the_match_seed_deals_and_the_player_seed_plays() -> None:
+def test_match_seed_deals_and_player_seed_plays() -> None:
     random = make_player("random")
     same_deal = [one("leduc_poker", random, random, seed=3, player_seed=i) for i in range(12)]
     assert len({tuple(p.events[:2]) for p in same_deal}) == 1
@@ -128,7 +128,7 @@ def test_the_match_seed_deals_and_the_player_seed_plays() -> None:
     assert told(same_play) == told(one("leduc_poker", random, random, seed=3, player_seed=3))
 
 
-def test_what_one_seat_draws_does_not_shift_the_other() -> None:
+def test_random_draws_of_one_seat_do_not_affect_the_other() -> None:
     def greedy(ask: Ask) -> str:
         ask.rng.random()
         return keyed(ask)
@@ -139,7 +139,7 @@ def test_what_one_seat_draws_does_not_shift_the_other() -> None:
     assert bids(ScriptedPlayer(keyed)) == bids(ScriptedPlayer(greedy))
 
 
-def test_wrong_numbers_are_errors() -> None:
+def test_wrong_numbers_of_players_or_replies_are_errors() -> None:
     random = make_player("random")
     with pytest.raises(ValueError, match="2 seats, but got 1 player"):
         list(play([MatchJob("m", load_game("tic_tac_toe"), (random,), 0)]))
@@ -152,7 +152,7 @@ def test_wrong_numbers_are_errors() -> None:
         one("tic_tac_toe", Mute(first), random)
 
 
-def test_a_player_cannot_make_a_move_legal() -> None:
+def test_player_cannot_make_a_move_legal() -> None:
     def cheat(ask: Ask) -> str:
         (ask.legal_moves or []).append("z9")
         (ask.observe().legal_moves or []).append("z9")
@@ -183,7 +183,7 @@ def bad_at(*turns: int, text: str = "nonsense", then: Callable[[Ask], str] = fir
         (Reply("", action=-1), "illegal"),
     ],
 )
-def test_forfeit(seat: int, reply: Reply, reading: str) -> None:
+def test_failed_reply_forfeits(seat: int, reply: Reply, reading: str) -> None:
     players = [ScriptedPlayer(first), ScriptedPlayer(first)]
     players[seat] = ScriptedPlayer(lambda ask: reply)
     played = one("tic_tac_toe", *players)
@@ -196,19 +196,19 @@ def test_forfeit(seat: int, reply: Reply, reading: str) -> None:
     assert len(played.events) == seat
 
 
-def test_a_move_that_is_taken_is_illegal() -> None:
+def test_occupied_square_is_illegal() -> None:
     played = one("tic_tac_toe", ScriptedPlayer(lambda ask: "b2"), ScriptedPlayer(first))
     assert [t.reading for t in played.turns] == ["move", "move", "illegal"]
 
 
-def test_actions_are_moves() -> None:
+def test_action_indices_are_moves() -> None:
     by_index = ScriptedPlayer(lambda ask: Reply("", action=8 if ask.turn == 0 else 7))
     played = one("tic_tac_toe", by_index, ScriptedPlayer(first))
     assert [e.move for e in played.events if e.seat == 0][:2] == ["c1", "b1"]
     assert played.turns[0].action == 8
 
 
-def test_retry_asks_again_with_the_reason_and_then_forfeits() -> None:
+def test_retry_repeats_the_ask_with_the_reason_then_forfeits() -> None:
     stubborn = ScriptedPlayer(lambda ask: "a9")
     played = one("tic_tac_toe", stubborn, ScriptedPlayer(first), policy="retry(2)")
     assert played.ending.seat == 0
@@ -219,7 +219,7 @@ def test_retry_asks_again_with_the_reason_and_then_forfeits() -> None:
     assert stubborn.reasons[1:] == [f"The reply could not be read. {legal}"] * 2
 
 
-def test_retries_begin_afresh_at_each_decision() -> None:
+def test_retries_reset_at_each_decision() -> None:
     slow = bad_at(0, 1, 3, 4, 6)
     played = one("tic_tac_toe", slow, ScriptedPlayer(last), policy="retry(2)")
     assert played.ending.seat is None
@@ -233,7 +233,7 @@ def test_retries_begin_afresh_at_each_decision() -> None:
     assert played.returns == one("tic_tac_toe", ScriptedPlayer(first), ScriptedPlayer(last)).returns
 
 
-def test_penalties_cost_and_are_limited_in_a_match() -> None:
+def test_penalties_are_charged_up_to_the_match_limit() -> None:
     played = one("tic_tac_toe", bad_at(0, 2), ScriptedPlayer(last), policy="penalty(0.25,2)")
     clean = one("tic_tac_toe", ScriptedPlayer(first), ScriptedPlayer(last))
     assert played.events == clean.events
@@ -244,7 +244,7 @@ def test_penalties_cost_and_are_limited_in_a_match() -> None:
     assert third.returns == (-1.5, 1.0)
 
 
-def test_random_plays_a_legal_move_and_counts_the_reply() -> None:
+def test_random_policy_plays_a_legal_move_and_counts_the_reply() -> None:
     noise = ScriptedPlayer(lambda ask: "???")
     played = one("connect_four", noise, noise, policy="random")
     assert played.ending.seat is None
@@ -256,7 +256,7 @@ def test_random_plays_a_legal_move_and_counts_the_reply() -> None:
 
 
 @pytest.mark.parametrize("policy", ["forfeit", "retry(1)", "penalty(1,1)"])
-def test_in_a_joint_decision_all_replies_are_kept(policy: str) -> None:
+def test_joint_decision_keeps_all_replies(policy: str) -> None:
     bad, good = ScriptedPlayer(lambda ask: "bid 99"), ScriptedPlayer(first)
     for players, seat in (((bad, good), 0), ((good, bad), 1)):
         played = one(DESCENDING, *players, policy=policy)
@@ -266,7 +266,7 @@ def test_in_a_joint_decision_all_replies_are_kept(policy: str) -> None:
         assert played.events == []
 
 
-def test_where_both_sides_of_a_joint_move_fail_it_goes_by_lot() -> None:
+def test_forfeit_is_drawn_when_both_joint_replies_fail() -> None:
     bad = ScriptedPlayer(lambda ask: "nonsense")
     played = [one(DESCENDING, bad, bad, player_seed=i) for i in range(60)]
     assert all(len(p.turns) == 2 for p in played)
@@ -278,7 +278,7 @@ def test_where_both_sides_of_a_joint_move_fail_it_goes_by_lot() -> None:
         assert p.returns == ((-1.0, 1.0) if p.ending.seat == 0 else (1.0, -1.0))
 
 
-def test_only_who_failed_is_asked_again_in_a_joint_decision() -> None:
+def test_only_the_failed_seat_is_retried_in_a_joint_decision() -> None:
     slow, quick = bad_at(0), ScriptedPlayer(last)
     played = one(DESCENDING, slow, quick, policy="retry(1)")
     assert played.ending.seat is None
@@ -286,7 +286,7 @@ def test_only_who_failed_is_asked_again_in_a_joint_decision() -> None:
     assert len(slow.turns) == 4
 
 
-def test_both_seats_that_failed_are_asked_again_in_a_joint_decision() -> None:
+def test_both_failed_seats_are_retried_in_a_joint_decision() -> None:
     players = bad_at(0), bad_at(0)
     played = one(DESCENDING, *players, policy="retry(1)")
     assert played.ending.seat is None
@@ -315,7 +315,7 @@ def test_hostile_replies_never_crash(policy: str, reader: str) -> None:
         assert (played.ending.seat is None) == (policy == "random")
 
 
-def test_a_penalty_turns_no_draw_into_a_loss(tmp_path: Path) -> None:
+def test_penalty_does_not_turn_a_draw_into_a_loss(tmp_path: Path) -> None:
     """A penalty changes the return, not the result."""
     line = iter("b2 a3 c3 a1 a2 c2 b3 b1 c1".split())
     stumbling = bad_at(0, then=lambda ask: next(line))
@@ -329,7 +329,7 @@ def test_a_penalty_turns_no_draw_into_a_loss(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seat", range(4))
-def test_a_forfeit_is_a_loss_also_where_the_game_pays_only_at_its_end(seat: int, tmp_path: Path) -> None:
+def test_forfeit_is_a_loss_even_with_final_payoffs_only(seat: int, tmp_path: Path) -> None:
     """Hearts pays nothing before the end of the hand, and its least return is 0 too."""
     players = [
         ScriptedPlayer(lambda ask: "no" if ask.turn > 5 else first(ask)) if s == seat else ScriptedPlayer(first)

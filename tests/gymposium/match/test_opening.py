@@ -24,7 +24,7 @@ def record(game: str, opening: int, seed: int = 3) -> Record:
 
 @given(st.sampled_from(GAMES), st.integers(0, 12), st.integers(0, 2**48))
 @settings(max_examples=60, deadline=None)
-def test_an_opening_follows_from_the_seed_and_leaves_a_match_to_play(game: str, plies: int, seed: int) -> None:
+def test_opening_follows_from_the_seed_and_leaves_moves(game: str, plies: int, seed: int) -> None:
     match, drawn = open_match(load_game(game), seed, plies)
     assert match.to_move()
     assert drawn <= plies
@@ -35,7 +35,7 @@ def test_an_opening_follows_from_the_seed_and_leaves_a_match_to_play(game: str, 
     assert longer.events[: len(match.events)] == match.events
 
 
-def test_whoever_sits_where_the_opening_is_the_same_and_nobody_is_asked_for_it() -> None:
+def test_opening_is_independent_of_the_players() -> None:
     game, players = load_game("connect_four"), (make_player("random"), make_player("greedy"))
     jobs = [MatchJob(str(n), game, seats, 5, n, opening=4) for n, seats in enumerate([players, players[::-1]])]
     one, other = play(jobs)
@@ -44,7 +44,7 @@ def test_whoever_sits_where_the_opening_is_the_same_and_nobody_is_asked_for_it()
     assert [len(found.turns) + 4 for found in (one, other)] == [len(one.events), len(other.events)]
 
 
-def test_a_match_that_the_next_ply_would_end_is_left_before_it() -> None:
+def test_opening_stops_before_it_would_end_the_match() -> None:
     found = record("kuhn_poker", 40)
     assert 0 < found.opening < 3
     assert len(found.turns) == sum(event.seat != CHANCE for event in found.events) - found.opening
@@ -62,7 +62,7 @@ def test_openings_verify(game: str, opening: int) -> None:
     assert find_first_difference(record(game, opening)) is None
 
 
-def test_a_record_that_lies_about_its_opening_is_found() -> None:
+def test_false_opening_is_detected() -> None:
     found = record("tic_tac_toe", 3)
     assert "but seat 0 is asked" in (find_first_difference(dataclasses.replace(found, opening=2)) or "")
     assert "the opening of seed 3 has" in (find_first_difference(dataclasses.replace(found, opening=4)) or "")

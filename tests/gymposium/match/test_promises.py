@@ -66,7 +66,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("opening", [0, 2])
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_promise_is_an_error_that_names_the_game(case: str, opening: int) -> None:
+def test_broken_promise_error_names_the_game(case: str, opening: int) -> None:
     game, complaint = BROKEN[case]
     with pytest.raises(EngineError, match=complaint) as caught:
         list(play([MatchJob("m", game, [make_player("random")] * 2, 1, opening=opening)]))
@@ -83,7 +83,7 @@ def test_playouts_of_an_endless_game_end() -> None:
         list(play([MatchJob("m", game, [make_player("mcts-4"), make_player("random")], 1)]))
 
 
-def test_kept_promises_cost_nothing() -> None:
+def test_kept_promises_raise_nothing() -> None:
     [result] = play([MatchJob("m", counting("zero_sum", (1.0, -1.0)), [make_player("random")] * 2, 1)])
     assert (result.returns, len(result.turns)) == ((1.0, -1.0), 4)
 
@@ -97,17 +97,17 @@ class Many(Counting):
         super().__init__((0.0,) * players)
 
 
-def test_the_parameter_players_decides_the_number_of_seats() -> None:
+def test_players_parameter_sets_the_number_of_seats() -> None:
     spec = GameSpec(name="many", title="M", summary="M.", entry_point="x:game", seats=3, parameters=(PLAYERS,))
     assert [make_game_factory(Many)(spec, {"players": number}).seats for number in (1, 3, 5)] == [1, 3, 5]
 
 
-def test_seats_of_the_rules_must_be_those_of_the_spec() -> None:
+def test_rules_and_spec_must_agree_on_seats() -> None:
     spec = GameSpec(name="many", title="M", summary="M.", entry_point="x:game", seats=3)
     with pytest.raises(PluginError, match=r"seats is 2, but the spec gives this game 3 seats. Set seats=2 in the spec"):
         make_game_factory(lambda: Many(2))(spec, {})
 
 
-def test_the_spec_of_a_game_agrees_with_its_parameter_players() -> None:
+def test_spec_seats_must_match_the_players_default() -> None:
     with pytest.raises(ValueError, match="seats=2 must be the default of its parameter players, 3"):
         GameSpec(name="many", title="M", summary="M.", entry_point="x:game", parameters=(PLAYERS,))

@@ -17,20 +17,20 @@ def poker(seats: int) -> Game:
     return load_game(f"openspiel:kuhn_poker(players={seats})")
 
 
-def test_two_seats_win_draw_or_lose_whatever_the_stakes() -> None:
+def test_two_seats_score_win_draw_or_loss_at_any_stakes() -> None:
     game = load_game("leduc_poker")
     assert [match_score(game, (13.0, -13.0), seat) for seat in (0, 1)] == [1.0, 0.0]
     assert [match_score(game, (1.0, -1.0), seat) for seat in (0, 1)] == [1.0, 0.0]
     assert [match_score(game, (0.0, 0.0), seat) for seat in (0, 1)] == [0.5, 0.5]
 
 
-def test_more_seats_share_ranks_where_they_tie() -> None:
+def test_tied_seats_share_ranks() -> None:
     utilities = (3.0, 1.0, 1.0, -5.0)
     assert [match_score(poker(4), utilities, seat) for seat in range(4)] == [1.0, 0.5, 0.5, 0.0]
     assert [match_score(poker(3), (2.0, 2.0, -4.0), seat) for seat in range(3)] == [0.75, 0.75, 0.0]
 
 
-def test_who_forfeits_did_worse_than_all_others_whatever_they_had_by_then() -> None:
+def test_forfeiting_seat_ranks_below_all_others() -> None:
     hearts, nothing_yet = load_game("hearts"), (0.0, 0.0, 0.0, 0.0)
     scores = [match_score(hearts, nothing_yet, seat, forfeit=2) for seat in range(4)]
     assert scores == pytest.approx([2 / 3, 2 / 3, 0.0, 2 / 3])
@@ -39,7 +39,7 @@ def test_who_forfeits_did_worse_than_all_others_whatever_they_had_by_then() -> N
 
 
 @given(st.lists(st.integers(-10, 10).map(float), min_size=2, max_size=6))
-def test_scores_of_rivals_average_one_half_and_keep_their_order(utilities: list[float]) -> None:
+def test_rival_scores_average_one_half_and_keep_their_order(utilities: list[float]) -> None:
     game = poker(len(utilities))
     scores = [match_score(game, utilities, seat) for seat in range(len(utilities))]
     assert sum(scores) / len(scores) == pytest.approx(0.5)
@@ -49,7 +49,7 @@ def test_scores_of_rivals_average_one_half_and_keep_their_order(utilities: list[
             assert (utilities[one] > utilities[two]) == (scores[one] > scores[two])
 
 
-def test_a_seat_without_rivals_is_measured_by_the_range(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seat_without_rivals_is_scored_by_the_range(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = load_game("openspiel:2048")
     least, greatest = alone.utility_range
     assert [match_score(alone, [value], 0) for value in (least, (least + greatest) / 2, greatest)] == [0.0, 0.5, 1.0]
@@ -58,7 +58,7 @@ def test_a_seat_without_rivals_is_measured_by_the_range(monkeypatch: pytest.Monk
     assert [match_score(together, [value, value], 1) for value in (-13.0, 0.0, 13.0)] == [0.0, 0.5, 1.0]
 
 
-def test_a_range_without_an_end_gives_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unbounded_range_gives_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     endless = load_game("openspiel:2048")
     monkeypatch.setattr(endless, "utility_range", (0.0, float("inf")))
     with pytest.raises(BadOption, match="from 0 to inf"):

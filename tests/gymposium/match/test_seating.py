@@ -15,7 +15,7 @@ POLICY = FailurePolicy("forfeit")
 
 
 @pytest.mark.parametrize("game", ["kuhn_poker", "hearts"])
-def test_with_swapped_seats_every_player_gets_every_deal(game: str) -> None:
+def test_swapped_seats_give_every_player_every_deal(game: str) -> None:
     played = load_game(game)
     players = [make_player("random") for _ in range(played.seats)]
     jobs = [*plan_jobs(played, players, 2 * played.seats, seed=5, swap=True, tag="m", on_illegal=POLICY)]
@@ -42,11 +42,11 @@ def test_with_swapped_seats_every_player_gets_every_deal(game: str) -> None:
         (["universal_poker(players=3)", "hearts"], 108),
     ],
 )
-def test_a_number_of_matches_is_rounded_up_for_the_seats_of_all_games(games: list[str], matches: int) -> None:
+def test_match_count_is_rounded_up_for_all_seats(games: list[str], matches: int) -> None:
     assert round_up_matches(100, *map(load_game, games)) == matches
 
 
-def test_without_swapping_everybody_stays_and_each_match_has_a_deal_of_its_own() -> None:
+def test_unswapped_players_keep_their_seats_with_fresh_deals() -> None:
     players = [make_player("random"), make_player("random")]
     jobs = [*plan_jobs(load_game("kuhn_poker"), players, 8, seed=5, swap=False, tag="m", on_illegal=POLICY)]
     assert [order for _, order in jobs] == [[0, 1]] * 8
@@ -54,7 +54,7 @@ def test_without_swapping_everybody_stays_and_each_match_has_a_deal_of_its_own()
 
 
 @pytest.mark.parametrize("swap", [True, False])
-def test_streams_of_players_differ_and_follow_from_the_seed(swap: bool) -> None:
+def test_player_streams_differ_and_follow_from_the_seed(swap: bool) -> None:
     game, players = load_game("kuhn_poker"), [make_player("random"), make_player("random")]
 
     def seeds(seed: int) -> list[int | None]:
@@ -66,14 +66,14 @@ def test_streams_of_players_differ_and_follow_from_the_seed(swap: bool) -> None:
     assert not set(seeds(5)) & set(seeds(6))
 
 
-def test_a_plan_numbers_the_matches_by_their_ids() -> None:
+def test_plan_numbers_matches_by_id() -> None:
     players = [make_player("random"), make_player("random")]
     jobs = [*plan_jobs(load_game("kuhn_poker"), players, 3, seed=5, swap=True, tag="m", on_illegal=POLICY)]
     plan = MatchPlan((Series("m", "kuhn_poker", ("random", "random"), 3, 5, True, POLICY),))
     assert {job.id: number for number, (job, _) in enumerate(jobs)} == plan.numbers()
 
 
-def test_a_plan_of_any_size_is_numbered_without_being_made() -> None:
+def test_huge_plan_is_numbered_lazily() -> None:
     series = [Series(tag, "kuhn_poker", ("random", "random"), 10**15, 5, True, POLICY) for tag in ("a", "a-1")]
     plan = MatchPlan(tuple(series))
     numbers = plan.numbers()
@@ -85,7 +85,7 @@ def test_a_plan_of_any_size_is_numbered_without_being_made() -> None:
     assert numbers.count_missing({"a-0", "a-2", "b-5"}) == 2 * 10**15 - 2
 
 
-def test_matches_of_a_plan_with_many_series_are_found_in_time_that_grows_with_their_number() -> None:
+def test_match_lookup_is_linear_in_many_series() -> None:
     plan = MatchPlan(tuple(Series(f"m{n}", "g", ("random",), n % 2, 5, True, POLICY) for n in range(40_000)))
     began = time.process_time()
     assert [plan.match_id(number) for number in range(plan.count)] == [f"m{n}-0" for n in range(1, 40_000, 2)]

@@ -128,7 +128,7 @@ def told(matches: Iterator[MatchResult]) -> dict[str, object]:
     swap=st.booleans(),
 )
 @settings(max_examples=8)
-def test_it_is_what_rounds_play_in_whatever_order_the_answers_come(
+def test_streaming_matches_rounds_in_any_answer_order(
     game: str, other: str | None, order: list[int], at_once: int, policy: str, swap: bool
 ) -> None:
     n = 2 if game == "openspiel:2048" else 10
@@ -160,7 +160,7 @@ def test_no_jobs_no_matches(schedule: Schedule) -> None:
     assert list(play([], schedule=schedule)) == []
 
 
-def test_a_schedule_that_there_is_not() -> None:
+def test_unknown_schedule_is_an_error() -> None:
     with pytest.raises(BadOption, match="rounds or streaming"):
         play([], schedule="stream")  # type: ignore[arg-type]
 
@@ -171,45 +171,45 @@ def test_a_schedule_that_there_is_not() -> None:
 class Waits(NamedPlayer):
     """Plays at random once the event is set."""
 
-    def __init__(self, may: threading.Event, name: str = "waits") -> None:
+    def __init__(self, gate: threading.Event, name: str = "waits") -> None:
         super().__init__(name)
-        self.may = may
+        self.gate = gate
         self.asked = threading.Event()
         self.calls: list[list[str]] = []
 
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
         self.calls.append([ask.key for ask in asks])
         self.asked.set()
-        assert self.may.wait(LONG)
+        assert self.gate.wait(LONG)
         return RANDOM.act(asks)
 
 
 @pytest.fixture
-def may() -> Iterator[threading.Event]:
+def gate() -> Iterator[threading.Event]:
     event = threading.Event()
     yield event
     event.set()
 
 
-def test_a_match_does_not_wait_for_the_players_of_another(may: threading.Event) -> None:
+def test_match_does_not_wait_for_players_of_another(gate: threading.Event) -> None:
     game = load_game("connect_four")
-    slow = MatchJob("slow", game, (Waits(may), RANDOM), 0)
+    slow = MatchJob("slow", game, (Waits(gate), RANDOM), 0)
     quick = [MatchJob(str(seed), game, (RANDOM, RANDOM), seed) for seed in range(5)]
     matches = play([slow, *quick], schedule="streaming")
     assert {next(matches).job.id for _ in quick} == {job.id for job in quick}
-    may.set()
+    gate.set()
     assert [played.job.id for played in matches] == ["slow"]
 
 
-def test_what_waits_at_a_desk_is_handed_over_at_once(may: threading.Event) -> None:
+def test_waiting_asks_are_batched_after_a_call(gate: threading.Event) -> None:
     """During the first call three matches begin to wait for the same player."""
-    waits, seen = Waits(may), [0]
+    waits, seen = Waits(gate), [0]
 
     def counts(ask: Ask, future: Future[Reply]) -> None:
         """The other seat of a joint move, asked after `waits`."""
         seen[0] += 1
         if seen[0] == 3:
-            may.set()
+            gate.set()
         at_once(ask, future)
 
     in_turn, joint = load_game("tic_tac_toe"), load_game("goofspiel(num_cards=3,points_order=descending)")
@@ -220,7 +220,7 @@ def test_what_waits_at_a_desk_is_handed_over_at_once(may: threading.Event) -> No
     assert waits.calls[:2] == [["first"], ["later-0", "later-1", "later-2"]]
 
 
-def test_the_players_of_a_joint_move_think_at_the_same_time() -> None:
+def test_players_of_a_joint_move_run_concurrently() -> None:
     barrier = threading.Barrier(2)
 
     class Meets(RandomPlayer):
@@ -236,7 +236,7 @@ def test_the_players_of_a_joint_move_think_at_the_same_time() -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
-def test_no_more_jobs_are_begun_than_are_played_at_once(at_once: int) -> None:
+def test_jobs_are_begun_lazily(at_once: int) -> None:
     begun: list[int] = []
 
     def some() -> Iterator[MatchJob]:
@@ -247,7 +247,7 @@ def test_no_more_jobs_are_begun_than_are_played_at_once(at_once: int) -> None:
     matches = play(some(), at_once=at_once, schedule="streaming")
     for ended in range(1, 10):
         next(matches)
-        assert len(begun) < ended + at_once  # what ended may have ended together
+        assert len(begun) < ended + at_once  # matches may have ended together
     assert list(matches) == []
 
 
@@ -293,7 +293,7 @@ def at_once(ask: Ask, future: Future[Reply]) -> None:
     future.set_result(RANDOM.act([ask])[0])
 
 
-def test_what_a_player_raises_comes_out_and_nothing_stays_behind() -> None:
+def test_player_exception_propagates_and_cleans_up() -> None:
     promises, game = Promises(never), load_game("tic_tac_toe")
     fails, quick = Fails("fails"), RandomPlayer()
     quick.name = "quick"
@@ -307,7 +307,7 @@ def test_what_a_player_raises_comes_out_and_nothing_stays_behind() -> None:
 
 
 @pytest.mark.parametrize("error", [LookupError("no idea"), EngineError])
-def test_what_a_future_or_submit_raises_comes_out(error: Any) -> None:
+def test_future_and_submit_exceptions_propagate(error: Any) -> None:
     game = load_game("tic_tac_toe")
     if error is EngineError:
         other = MatchResult(MatchJob("other", game, (RANDOM, RANDOM), 0), [], [], (), Ending("broke off"))
@@ -327,7 +327,7 @@ def test_what_a_future_or_submit_raises_comes_out(error: Any) -> None:
         assert caught.value is error
 
 
-def test_a_wrong_number_of_replies_is_an_error() -> None:
+def test_wrong_number_of_replies_is_an_error() -> None:
     class Mute(NamedPlayer):
         def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
             return []
@@ -336,8 +336,8 @@ def test_a_wrong_number_of_replies_is_an_error() -> None:
         list(play([MatchJob("m", load_game("tic_tac_toe"), (Mute(), RANDOM), 0)], schedule="streaming"))
 
 
-def test_who_stops_early_leaves_nothing_behind(may: threading.Event) -> None:
-    game, promises, waits = load_game("tic_tac_toe"), Promises(never), Waits(may, "closed")
+def test_stopping_early_cleans_up(gate: threading.Event) -> None:
+    game, promises, waits = load_game("tic_tac_toe"), Promises(never), Waits(gate, "closed")
     begun = [MatchJob("a", game, (promises, RANDOM), 0), MatchJob("b", game, (waits, RANDOM), 0)]
     matches = play([*begun, MatchJob("c", game, (RANDOM, RANDOM), 0)], schedule="streaming")
     assert next(matches).job.id == "c"
@@ -345,7 +345,7 @@ def test_who_stops_early_leaves_nothing_behind(may: threading.Event) -> None:
     matches.close()  # type: ignore[attr-defined]
     assert promises.futures[0].cancelled()
     [thread] = player_threads("closed")  # its call is let go, and it ends with it
-    may.set()
+    gate.set()
     thread.join(LONG)
     assert not thread.is_alive()
 
@@ -362,7 +362,7 @@ class Says(NamedPlayer):
 
 
 @pytest.mark.parametrize("look", [False, True])
-def test_an_engine_that_fails_comes_out_with_its_match_and_those_that_ended(look: bool) -> None:
+def test_engine_failure_carries_its_match_and_finished_ones(look: bool) -> None:
     players = (Says("a1", "c1"), Says("b1", "b2", look=look))
     job = MatchJob("m7", FragileGame("tensor"), players, 3)  # type: ignore[arg-type]
     with pytest.raises(EngineError) as caught:
@@ -372,7 +372,7 @@ def test_an_engine_that_fails_comes_out_with_its_match_and_those_that_ended(look
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-def test_matches_that_ended_beside_one_that_broke_off_are_told_first() -> None:
+def test_finished_matches_are_yielded_before_a_broken_one() -> None:
     """Both matches get their answers together, from one call."""
     both = Says("a1", "b1", "c1", "b2")
 
@@ -393,7 +393,7 @@ def test_matches_that_ended_beside_one_that_broke_off_are_told_first() -> None:
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel(num_cards=4)"])
 @pytest.mark.parametrize("kind", ["desk", "concurrent"])
-def test_a_player_that_does_not_answer_forfeits(game: str, kind: str, may: threading.Event) -> None:
+def test_unresponsive_player_forfeits(game: str, kind: str, gate: threading.Event) -> None:
     loaded = load_game(game)
 
     def after_two(ask: Ask, future: Future[Reply]) -> None:
@@ -403,7 +403,7 @@ def test_a_player_that_does_not_answer_forfeits(game: str, kind: str, may: threa
     class Stuck(NamedPlayer):
         def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
             if any(ask.turn == 2 for ask in asks):
-                may.wait()
+                gate.wait()
             return RANDOM.act(asks)
 
     stuck: Player = Stuck() if kind == "desk" else Promises(after_two)
@@ -420,7 +420,7 @@ def test_a_player_that_does_not_answer_forfeits(game: str, kind: str, may: threa
         assert [future.cancelled() for future in stuck.futures].count(True) == 2
 
 
-def test_an_answer_that_comes_too_late_is_ignored() -> None:
+def test_late_answer_is_ignored() -> None:
     """A player's first ask is answered, or fails, after its match is over, while another match goes on."""
     game = load_game("tic_tac_toe")
 
@@ -441,17 +441,17 @@ def test_an_answer_that_comes_too_late_is_ignored() -> None:
         assert following.ending == OVER
 
 
-def test_an_overdue_player_is_not_asked_again_before_it_has_answered(may: threading.Event) -> None:
+def test_overdue_player_is_not_asked_again_before_it_answers(gate: threading.Event) -> None:
     """Asks that wait for the player have their own deadline."""
-    waits = Waits(may)
+    waits = Waits(gate)
     jobs = [MatchJob(str(seed), load_game("tic_tac_toe"), (waits, RANDOM), seed) for seed in range(3)]
     played = list(play(jobs, at_once=1, watchdog=Watchdog(0.05), schedule="streaming"))
     assert [result.ending for result in played] == [Ending("timed out", 0)] * 3
     assert waits.calls == [["0"]]
 
 
-def test_who_waits_behind_an_overdue_call_is_given_up_too(may: threading.Event) -> None:
-    game, waits = load_game("tic_tac_toe"), Waits(may)
+def test_asks_queued_for_an_overdue_player_time_out_too(gate: threading.Event) -> None:
+    game, waits = load_game("tic_tac_toe"), Waits(gate)
     first, *later = [MatchJob(f"late-{seed}", game, (waits, RANDOM), seed) for seed in range(4)]
     short = [MatchJob(f"short-{seed}", game, (RANDOM, RANDOM), seed) for seed in range(3)]
     played = list(play([first, *short, *later], at_once=4, watchdog=Watchdog(0.3), schedule="streaming"))
@@ -459,7 +459,7 @@ def test_who_waits_behind_an_overdue_call_is_given_up_too(may: threading.Event) 
     assert waits.calls == [["late-0"]]
 
 
-def test_the_limit_of_a_call_is_that_of_one_ask_times_its_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_call_time_limit_scales_with_its_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a clock that stands still, the schedule waits for answers for exactly the limit of the open call."""
     limits: list[float] = []
 
@@ -480,7 +480,7 @@ def test_the_limit_of_a_call_is_that_of_one_ask_times_its_asks(monkeypatch: pyte
     assert set(limits) <= {LONG, 2 * LONG, 3 * LONG}
 
 
-def test_in_time_nothing_changes_and_errors_come_through() -> None:
+def test_watchdog_does_not_affect_timely_players() -> None:
     def some(schedule: Schedule, watchdog: Watchdog | None) -> dict[str, object]:
         return told(play(jobs("kuhn_poker", (RANDOM, RANDOM), 20), watchdog=watchdog, schedule=schedule))
 

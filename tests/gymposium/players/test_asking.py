@@ -70,7 +70,7 @@ WAYS: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_player_and_its_file_are_named(way: str) -> None:
+def test_player_and_its_file_are_named(way: str) -> None:
     with pytest.raises((ZeroDivisionError, OSError)) as raised:
         WAYS[way]()
     note = get_blame_note(raised.value)
@@ -79,22 +79,20 @@ def test_the_player_and_its_file_are_named(way: str) -> None:
 
 
 @pytest.mark.parametrize("replies", [["a1"], [], None, [Reply(3)]])  # type: ignore[arg-type]
-def test_replies_that_are_none_are_blamed_on_the_player_and_not_on_the_game(
-    replies: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_replies_are_blamed_on_the_player(replies: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Failing, "act", lambda self, asks: replies)
     with pytest.raises(TypeError, match="player failing") as raised:
         _play(Failing())
     assert get_blame_note(raised.value) == f"The player 'failing' failed in {__file__}."
 
 
-def test_a_player_cannot_end_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_player_cannot_exit_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Failing, "act", lambda self, asks: sys.exit(0))
     with pytest.raises(RuntimeError, match=re.escape("it ended the program (SystemExit: 0)")):
         ask_player(Failing(), [])
 
 
-def test_only_faults_of_the_player_are_noted_and_once() -> None:
+def test_only_player_faults_are_noted_and_only_once() -> None:
     error, refusal, mistake = KeyError("x"), BadOption("Write it so."), IllegalMove(0, "x", ["y"])
     for one in (error, refusal, mistake):
         blame(one, "first", Failing)
@@ -103,7 +101,7 @@ def test_only_faults_of_the_player_are_noted_and_once() -> None:
     assert get_blame_note(mistake) == get_blame_note(error) == f"The player 'first' failed in {__file__}."
 
 
-def test_all_players_are_asked_where_their_exceptions_are_noted() -> None:
+def test_players_are_asked_only_through_ask_player() -> None:
     """Only wrappers ask an inner player by themselves: their own exceptions are noted."""
     wrapped = {"gymposium_train/run/fitting.py", "gymposium_train/run/lessons/random_play.py"}
     asking = {
@@ -141,7 +139,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("arguments", FAULTS)
-def test_a_command_names_the_player_before_the_traceback(arguments: str, tmp_path: Path) -> None:
+def test_command_names_the_player_before_the_traceback(arguments: str, tmp_path: Path) -> None:
     file = tmp_path / "boom.py"
     file.write_text(PLUGIN)
     done = run_command("--plugin", "boom.py", *arguments.split(), folder=tmp_path, env=os.environ)

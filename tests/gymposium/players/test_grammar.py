@@ -22,12 +22,12 @@ from gymposium.errors import UnknownName
         ("mct-5", "Did you mean 'mcts-N'? If a plugin file adds it, load that file:  gymposium --plugin FILE …"),
     ],
 )
-def test_it_says_how_to_write_the_player(text: str, told: str) -> None:
+def test_error_says_how_to_write_the_player(text: str, told: str) -> None:
     with pytest.raises(UnknownName) as caught:
         make_player(text)
     assert str(caught.value).endswith(told)
 
 
-def test_the_limits_that_are_named_are_the_limits_that_hold() -> None:
+def test_stated_limits_are_enforced() -> None:
     for text in ("mcts-1", "mcts-999999999", "cfr-1", "cfr-999999", "hold-9999", "stand-99", "expectimax-6"):
         make_player(text)

@@ -62,7 +62,7 @@ def ask(match: Match, seat: int, seed: int) -> Ask:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_what_is_hidden_does_not_change_a_move(name: str) -> None:
+def test_hidden_information_does_not_change_a_move(name: str) -> None:
     game, player, rng, compared = load_game(name), MctsPlayer(12), random.Random(1), 0
     matches, step = GAMES[name]
     for seed in range(matches):
@@ -84,7 +84,7 @@ class Peeker(MctsPlayer):
 
 
 @pytest.mark.parametrize("name", [name for name in GAMES if name != "gin_rummy"])
-def test_a_search_that_peeks_is_found_out(name: str) -> None:
+def test_peeking_search_is_detected(name: str) -> None:
     game, player, rng = load_game(name), Peeker(60), random.Random(1)
     for seed in range(40):
         for match, seat in walk(game, seed):
@@ -135,7 +135,7 @@ def searched(game: Game, events: Sequence[Event], seat: int, seed: int) -> list[
 @pytest.mark.parametrize(
     "name", ["liars_dice", "goofspiel(num_cards=4,points_order=descending)", "goofspiel(num_cards=4)", "phantom_ttt"]
 )
-def test_neither_do_the_worlds_that_it_remembers(name: str) -> None:
+def test_remembered_worlds_do_not_leak_hidden_information(name: str) -> None:
     game, rng, compared = load_game(name), random.Random(2), 0
     for seed in range(5):
         for match, seat in walk(game, seed):
@@ -154,7 +154,7 @@ def test_neither_do_the_worlds_that_it_remembers(name: str) -> None:
     seed=st.integers(0, 2**40),
     turn=st.integers(0, 8),
 )
-def test_every_world_is_one_that_the_seat_lived_through(name: str, seed: int, turn: int) -> None:
+def test_every_world_matches_the_seats_history(name: str, seed: int, turn: int) -> None:
     """What the sampler gives, by whichever way: the same log, the same seat to move, the same legal moves, and a
     record that replays."""
     for match, seat in islice(walk(load_game(name), seed), turn, turn + 1):

@@ -62,7 +62,7 @@ def test_equal_seeds_search_equally(game: str) -> None:
         ("gin_rummy(hand_size=3)", 8, 20, 0),  # with ten cards random play seldom lets a hand end: see the benchmark
     ],
 )
-def test_it_beats_random(game: str, simulations: int, n: int, least: float) -> None:
+def test_search_beats_random(game: str, simulations: int, n: int, least: float) -> None:
     """The whole interval of the mean return over both seats lies above a mark that is easily reached."""
     mcts, other = make_player(f"mcts-{simulations}"), make_player("random")
     jobs = [MatchJob(str(i), load_game(game), [mcts, other] if i % 2 else [other, mcts], i // 2) for i in range(2 * n)]
@@ -75,7 +75,7 @@ def test_it_beats_random(game: str, simulations: int, n: int, least: float) -> N
     assert mcts.counts["no world"] == 0
 
 
-def test_it_takes_a_win_and_stops_a_loss() -> None:
+def test_search_takes_a_win_and_blocks_a_loss() -> None:
     game = load_game("tic_tac_toe")
     for moves, right in ((["a1", "b2", "a2", "b3"], {"a3"}), (["a1", "b2", "a2"], {"a3"})):
         match = game.load([Event(i % 2, move) for i, move in enumerate(moves)])
@@ -90,7 +90,7 @@ def kuhn(deal: tuple[str, str], moves: tuple[str, ...]) -> Match:
 
 @pytest.mark.parametrize("moves", [(), ("bet",), ("pass",), ("pass", "bet")], ids="-".join)
 @pytest.mark.parametrize("card", "JQK")
-def test_in_kuhn_poker_it_does_not_see_the_other_card(card: str, moves: tuple[str, ...]) -> None:
+def test_kuhn_poker_search_ignores_the_other_card(card: str, moves: tuple[str, ...]) -> None:
     """The same information state and seed give the same move, whatever the other holds: 40 seeds, so that
     peeking at anything would show (with the queen facing a bet it would fold to the king, call the jack)."""
     seat = len(moves) % 2
@@ -101,14 +101,14 @@ def test_in_kuhn_poker_it_does_not_see_the_other_card(card: str, moves: tuple[st
     assert chosen[0] == chosen[1]
 
 
-def test_with_the_queen_it_is_of_two_minds() -> None:
+def test_search_with_the_queen_is_undecided() -> None:
     """So the test above can fail: a search that knew the card would always know what to do."""
     player = MctsPlayer(30)
     moves = Counter(player.act([asked(kuhn(("K", "Q"), ("bet",)), 1, s)])[0].text for s in range(40))
     assert set(moves) == {"pass", "bet"}
 
 
-def test_in_leduc_poker_it_does_not_see_the_other_card() -> None:
+def test_leduc_poker_search_ignores_the_other_card() -> None:
     game, player, compared = load_game("leduc_poker"), MctsPlayer(20), 0
     for seed in range(12):
         match = game.new(seed)
@@ -132,7 +132,7 @@ def test_in_leduc_poker_it_does_not_see_the_other_card() -> None:
     assert compared > 30
 
 
-def test_it_cannot_foresee_the_public_card() -> None:
+def test_search_cannot_foresee_the_public_card() -> None:
     """Leduc, one world for each public card that chance would turn up next: the seed of the match decides
     it, and the search must not know it."""
     game, player = load_game("leduc_poker"), MctsPlayer(20)
@@ -158,12 +158,12 @@ def test_it_cannot_foresee_the_public_card() -> None:
         ("openspiel:2048", "in its engine positions that look alike to a seat differ in their legal moves"),
     ],
 )
-def test_what_it_would_search_badly_it_refuses(game: str, why: str) -> None:
+def test_unsuitable_games_are_refused(game: str, why: str) -> None:
     with pytest.raises(GameRefused, match=f"mcts-5 does not play {game}: {why}.*Use the random player instead"):
         list(play([MatchJob("m", load_game(game), [make_player("mcts-5")] * load_game(game).seats, 0)]))
 
 
-def test_a_game_says_itself_why_it_is_not_to_be_searched() -> None:
+def test_game_can_declare_itself_unsearchable() -> None:
     game = load_game("kuhn_poker")
     spec = replace(game.spec, unsearchable="its author asks for people to play it")
     asked_of = asked(OpenSpielGame(spec, {"disguise": 0}, pyspiel.load_game("kuhn_poker"), KuhnPoker()).new(0), 0, 0)
@@ -189,23 +189,21 @@ def test_free_text_is_not_searched() -> None:
         "openspiel:dark_hex(num_cols=3,num_rows=3)",
     ],
 )
-def test_it_plays_other_games_of_the_engine(game: str) -> None:
+def test_search_plays_other_engine_games(game: str) -> None:
     seats = load_game(game).seats
     [played] = play([MatchJob("m", load_game(game), [make_player("mcts-10")] * seats, 0)])
     assert played.ending.seat is None
 
 
 @pytest.mark.parametrize("game", SEARCHED)
-def test_any_player_in_any_seat(game: str) -> None:
+def test_any_player_plays_any_seat(game: str) -> None:
     for pair in itertools.product(("random", "mcts-5"), repeat=2):
         jobs = [MatchJob(str(i), load_game(game), [make_player(name) for name in pair], i) for i in range(3)]
         assert all(p.ending.seat is None and sum(p.returns) == 0 for p in play(jobs))
 
 
 @pytest.mark.parametrize("game", SEARCHED)
-def test_whole_records_do_not_depend_on_what_is_searched_beside_them(
-    game: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_do_not_depend_on_concurrent_searches(game: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alone, all at once on one thread, and all at once on several: the same records."""
 
     def records(at_once: int) -> list[str]:
@@ -238,7 +236,7 @@ def test_several_positions_are_searched_in_threads(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     "game", ["kuhn_poker", "goofspiel(num_cards=4)", "liars_dice", "openspiel:cliff_walking(horizon=20)"]
 )
-def test_words_make_no_difference(game: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_by_name_matches_search_by_number(game: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """OpenSpiel's games are searched by number; by word, as any other game is, the moves are the same."""
 
     def run() -> list[list[Event]]:
@@ -259,7 +257,7 @@ def test_words_make_no_difference(game: str, monkeypatch: pytest.MonkeyPatch) ->
         ("gin_rummy", Thought("resample", 10, 20)),
     ],
 )
-def test_a_reply_says_what_stands_behind_it(game: str, thought: Thought) -> None:
+def test_reply_trace_reports_the_search(game: str, thought: Thought) -> None:
     match = load_game(game).new(1)
     player = MctsPlayer(20)
     [reply] = player.act([asked(match, match.to_move()[0], 0)])
@@ -267,7 +265,7 @@ def test_a_reply_says_what_stands_behind_it(game: str, thought: Thought) -> None
     assert player.counts == {"moves": 1}
 
 
-def test_a_move_without_a_choice_is_not_searched() -> None:
+def test_forced_move_is_not_searched() -> None:
     player = MctsPlayer(20)
     match = load_game("tic_tac_toe").load([Event(i % 2, m) for i, m in enumerate("b2 a1 a2 c2 b1 b3 c1 a3".split())])
     [reply] = player.act([asked(match, 0, 0)])

@@ -58,7 +58,7 @@ class Remembers:
 
 
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
-def test_it_is_of_one_seat_in_one_match_retries_included(schedule: Schedule) -> None:
+def test_memory_belongs_to_one_seat_of_one_match(schedule: Schedule) -> None:
     player, policy = Remembers(), FailurePolicy.parse("retry(1)")
     for game in ("connect_four", "goofspiel(num_cards=5)"):
         jobs = [MatchJob(f"{game}-{n}", load_game(game), [player, player], n, on_illegal=policy) for n in range(6)]
@@ -73,7 +73,7 @@ def test_it_is_of_one_seat_in_one_match_retries_included(schedule: Schedule) -> 
 
 
 @pytest.mark.parametrize("way", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
-def test_a_copy_in_mid_match_remembers_the_same(way: Callable[[Any], Any]) -> None:
+def test_copied_player_keeps_its_memory(way: Callable[[Any], Any]) -> None:
     env = TextGameEnv("connect_four", opponent=Remembers(), seat=1, on_illegal="retry(1)")
     _, info = env.reset(seed=0)
     for column in (-1, -2, -1):

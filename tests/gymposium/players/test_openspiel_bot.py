@@ -29,7 +29,7 @@ def make_record(game: str, seed: int, opponent: Any = "openspiel-bot:uniform_ran
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_a_bot_plays_and_its_matches_follow_from_their_seeds(game: str) -> None:
+def test_bot_matches_are_deterministic_per_seed(game: str) -> None:
     records = [make_record(game, seed) for seed in range(3)]
     assert [record.players[1] for record in records] == ["openspiel-bot:uniform_random"] * 3
     assert [make_record(game, seed).events for seed in range(3)] == [record.events for record in records]
@@ -39,13 +39,13 @@ def test_a_bot_plays_and_its_matches_follow_from_their_seeds(game: str) -> None:
 
 @pytest.mark.parametrize("opening", [0, 3])
 @pytest.mark.parametrize("game", ["tic_tac_toe", "backgammon", "pig", "connect_four"])
-def test_a_bot_is_told_of_everything_that_happens(game: str, opening: int) -> None:
+def test_stateful_bot_is_told_of_every_event(game: str, opening: int) -> None:
     """OpenSpiel's stateful bot plays on its own copy of the state, and raises if the copy is not the state."""
     stateful = BotPlayer(pyspiel.make_stateful_random_bot, "openspiel-bot:stateful")
     assert make_record(game, 5, stateful, opening).ending.kind == "over"
 
 
-def test_bots_in_python_and_bots_that_search_play() -> None:
+def test_python_bots_and_search_bots_play() -> None:
     def searching(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
         evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
         return pyspiel.MCTSBot(game, evaluator, 2.0, 50, 10, False, seed, False)
@@ -68,7 +68,7 @@ def test_parameters_reach_a_bot() -> None:
     assert table.match.events[0].move == "b2"
 
 
-def test_a_bot_that_fails_says_so_in_a_line() -> None:
+def test_bot_failure_is_a_one_line_error() -> None:
     table = gymposium.Table("tic_tac_toe", seats=0, opponents="openspiel-bot:fixed_action_preference(actions=4:8)")
     table.answer(0, "b2")
     with pytest.raises(GymposiumError, match=r"failed in seat 1 of tic_tac_toe: .*No legal actions"):
@@ -84,12 +84,12 @@ def test_a_bot_that_fails_says_so_in_a_line() -> None:
         ("negotiation", "it is not a game of OpenSpiel"),
     ],
 )
-def test_a_game_in_which_a_bot_would_see_too_much_is_refused_before_the_first_move(game: str, why: str) -> None:
+def test_games_that_show_bots_too_much_are_refused(game: str, why: str) -> None:
     with pytest.raises(GymposiumError, match=f"does not play .*{why}"):
         gymposium.Table(game, seats=0, opponents="openspiel-bot:uniform_random", seed=1)
 
 
-def test_in_a_tournament_only_the_matches_that_a_bot_refuses_break_off() -> None:
+def test_refused_matches_do_not_stop_a_tournament() -> None:
     bot, random = make_player("openspiel-bot:uniform_random"), make_player("random")
     games = [load_game(name) for name in ("tic_tac_toe", "kuhn_poker")]
     jobs = [MatchJob(game.name, game, [random, bot], seed=1) for game in games]

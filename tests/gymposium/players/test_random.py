@@ -32,7 +32,7 @@ def test_first_moves_are_uniform(game: str, choices: int, seat: int) -> None:
     assert sum((n - expected) ** 2 / expected for n in counts.values()) < CRITICAL[choices - 1]
 
 
-def test_it_is_uniform_over_what_is_legal_late_in_a_match() -> None:
+def test_late_moves_are_uniform_over_legal_moves() -> None:
     """The place of the fifth move among its legal moves."""
     places: Counter[int] = Counter()
     for played in play(jobs("tic_tac_toe", 900)):
@@ -42,20 +42,20 @@ def test_it_is_uniform_over_what_is_legal_late_in_a_match() -> None:
     assert sum((n - 180) ** 2 / 180 for n in places.values()) < 23.5
 
 
-def test_equal_seeds_play_equally_and_others_do_not() -> None:
+def test_equal_seeds_play_equally_and_others_differ() -> None:
     first, second = ([p.events for p in play(jobs("connect_four", 20))] for _ in range(2))
     assert first == second
     assert len({tuple(events) for events in first}) == 20
 
 
-def test_its_matches_have_the_known_results() -> None:
+def test_random_matches_have_the_known_results() -> None:
     """Random tic-tac-toe: x wins 0.5849, o 0.2881, 0.1270 are drawn."""
     results = Counter(p.result(0) for p in play(jobs("tic_tac_toe", 2000)))
     for result, share in (("win", 0.5849), ("loss", 0.2881), ("draw", 0.1270)):
         assert results[result] / 2000 == pytest.approx(share, abs=0.035)
 
 
-def test_players_go_by_name() -> None:
+def test_players_are_made_by_name() -> None:
     assert make_player("random").name == "random"
     assert make_player("mcts-25").name == "mcts-25"
     with pytest.raises(UnknownName, match="Did you mean 'random'"):

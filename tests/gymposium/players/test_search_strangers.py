@@ -192,7 +192,7 @@ def matches(game: Game, player: str, n: int, at_once: int = 256) -> Iterator[Any
 
 
 @pytest.mark.parametrize("name", ["showdown", "nim", "one_card_poker"])
-def test_it_beats_random(name: str) -> None:
+def test_search_beats_random(name: str) -> None:
     total = Score()
     for played in matches(GAMES[name](), "mcts-60", 300):
         total.add(played, 1 - int(played.job.id) % 2)
@@ -201,14 +201,14 @@ def test_it_beats_random(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_equal_seeds_search_equally_whatever_is_searched_beside_them(name: str) -> None:
+def test_equal_seeds_search_equally_in_any_batch(name: str) -> None:
     def records(at_once: int) -> list[str]:
         return sorted(Record.from_match(played).line() for played in matches(GAMES[name](), "mcts-20", 12, at_once))
 
     assert records(1) == records(12) == records(12)
 
 
-def test_it_swaps_a_low_card_and_keeps_a_high_one() -> None:
+def test_search_swaps_a_low_card_and_keeps_a_high_one() -> None:
     def chosen(cards: str) -> list[str]:
         deal = [Event(CHANCE, f"card {card} for {seat}") for seat, card in enumerate(cards)]
         match = Showdown().load(deal)
@@ -218,7 +218,7 @@ def test_it_swaps_a_low_card_and_keeps_a_high_one() -> None:
     assert set(chosen("62")) == {"keep"}
 
 
-def test_what_is_hidden_does_not_change_a_move() -> None:
+def test_hidden_information_does_not_change_a_move() -> None:
     """Every other card that the other may hold, before and after a swap: the same log, the same move."""
     game, player, compared = Showdown(), MctsPlayer(30), 0
     for said in (["keep", "keep"], ["keep", "swap"]):
@@ -240,7 +240,7 @@ def test_what_is_hidden_does_not_change_a_move() -> None:
     assert compared > 100
 
 
-def test_without_a_world_it_plays_at_random_and_counts() -> None:
+def test_search_without_worlds_plays_randomly_and_counts() -> None:
     """A view that no new match ever shows: search has nothing to go by."""
 
     class DatedMatch(ShowdownMatch):
@@ -256,7 +256,7 @@ def test_without_a_world_it_plays_at_random_and_counts() -> None:
     assert player.counts == {"moves": 8, "no world": 8}
 
 
-def test_the_worlds_that_are_sought_are_bounded_by_steps() -> None:
+def test_world_search_is_bounded_by_steps() -> None:
     """Matches begun and moves applied are counted at the game itself."""
     steps = 0
 
@@ -288,7 +288,7 @@ def test_the_worlds_that_are_sought_are_bounded_by_steps() -> None:
     assert 400 < steps <= 500  # no more is spent on a first world, though ten would have twice as much
 
 
-def test_worlds_are_remembered_and_led_on() -> None:
+def test_remembered_worlds_are_continued() -> None:
     """At the second decision every world continues one of those of the first, as long as there are enough."""
     game, rng = Showdown(), random.Random(1)
     deal = [Event(CHANCE, "card 5 for 0"), Event(CHANCE, "card 4 for 1")]
@@ -300,7 +300,7 @@ def test_worlds_are_remembered_and_led_on() -> None:
     assert [world.events[:2] for world in after] == [world.events for world in before]
 
 
-def test_a_view_that_does_not_tell_legal_moves_apart_is_refused() -> None:
+def test_view_that_confuses_legal_moves_is_refused() -> None:
     class Coarse(ShowdownMatch):
         def view(self, seat: int) -> str:
             return "something"
@@ -310,7 +310,7 @@ def test_a_view_that_does_not_tell_legal_moves_apart_is_refused() -> None:
         MctsPlayer(20).act([Ask(MatchContext(match, "m", 0), 0, 0)])
 
 
-def test_a_world_that_the_seat_can_tell_from_the_true_one_is_refused() -> None:
+def test_world_inconsistent_with_the_view_is_refused() -> None:
     class Careless(ShowdownMatch):
         def resample(self, seat: int, rng: random.Random) -> ShowdownMatch:
             return self.game.new(rng.getrandbits(30))  # deals the seat's own card anew as well

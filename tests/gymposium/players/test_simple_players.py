@@ -28,20 +28,20 @@ def ask(game: str, moves: str, seat: int, seed: int = 0) -> Ask:
 # -- greedy
 
 
-def test_it_wins_where_one_move_wins() -> None:
+def test_greedy_takes_an_immediate_win() -> None:
     player = GreedyPlayer()
     asks = [ask("tic_tac_toe", "a1 b1 a2 b2", 0, seed) for seed in range(20)]
     assert {reply.text for reply in player.act(asks)} == {"a3"}
 
 
-def test_what_comes_next_it_does_not_see() -> None:
+def test_greedy_ignores_later_threats() -> None:
     player = GreedyPlayer()
     asks = [ask("tic_tac_toe", "a1 b1 c3 b2", 0, seed) for seed in range(60)]  # b3 is threatened
     assert {reply.text for reply in player.act(asks)} == {"a2", "a3", "b3", "c1", "c2"}
 
 
 @pytest.mark.parametrize(("game", "count"), [("tic_tac_toe", 60), ("connect_four", 60), ("2048", 12)])
-def test_one_move_of_foresight_is_better_than_none(game: str, count: int) -> None:
+def test_greedy_beats_random(game: str, count: int) -> None:
     seats = load_game(game).seats
     mine, theirs = (
         sum(p.utilities[0] for p in matches(game, *(first, "random")[:seats], count=count))
@@ -50,7 +50,7 @@ def test_one_move_of_foresight_is_better_than_none(game: str, count: int) -> Non
     assert mine > theirs
 
 
-def test_where_something_is_hidden_it_tries_worlds_of_its_own() -> None:
+def test_greedy_samples_worlds_in_imperfect_information() -> None:
     """With the last call in sight a sure hand calls, a lost one folds; which it has follows from its own card."""
     game = load_game("kuhn_poker")
     for mine, other in (("2", "0"), ("2", "1"), ("0", "1"), ("0", "2")):
@@ -63,14 +63,14 @@ def test_where_something_is_hidden_it_tries_worlds_of_its_own() -> None:
         assert reply.text == ("bet" if mine == "2" else "pass")
 
 
-def test_it_says_how_often_it_found_no_world() -> None:
+def test_greedy_reports_moves_without_a_world() -> None:
     player = GreedyPlayer()
     assert player.remarks() == []
     player.counts.update({"moves": 10, "no world": 3})
     assert player.remarks() == ["3 of 10 moves were random, as no world was found to search."]
 
 
-def test_it_refuses_what_cannot_be_searched() -> None:
+def test_greedy_refuses_unsearchable_games() -> None:
     match = load_game("trace").new(0)
     with pytest.raises(NoSampler, match="greedy does not play trace"):
         GreedyPlayer().act([Ask(MatchContext(match, "m", 0), 0, 0)])
@@ -97,7 +97,7 @@ def test_hold_20_beats_holding_early_and_random_play() -> None:
         assert sum(p.result(0) == "win" for p in matches("pig", "hold-20", other)) > 80
 
 
-def test_match_prize_bids_what_the_prize_is_worth() -> None:
+def test_match_prize_bids_the_value_of_the_prize() -> None:
     for played in matches("goofspiel", "match-prize", "random", count=20):
         prize = ""
         for seat, move in played.events:
@@ -108,7 +108,7 @@ def test_match_prize_bids_what_the_prize_is_worth() -> None:
     assert sum(p.result(0) == "win" for p in matches("goofspiel", "match-prize", "random")) > 85
 
 
-def test_stand_draws_as_the_dealer_does() -> None:
+def test_stand_draws_like_the_dealer() -> None:
     for played in matches("blackjack", "stand-17", count=50):
         for turn in played.turns:
             assert turn.reading == "move"
@@ -117,6 +117,6 @@ def test_stand_draws_as_the_dealer_does() -> None:
 
 
 @pytest.mark.parametrize("name", ["hold-20", "match-prize", "stand-17"])
-def test_each_plays_its_game_alone(name: str) -> None:
+def test_each_heuristic_plays_only_its_game(name: str) -> None:
     with pytest.raises(GymposiumError, match=r"plays only \w+, not tic_tac_toe"):
         make_player(name).act([ask("tic_tac_toe", "", 0)])

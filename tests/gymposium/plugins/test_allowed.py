@@ -65,7 +65,7 @@ def _line(game: str, **fields: object) -> str:
         "gym:Corridor-v0(max_decisions=9,min_return=-1)",
     ],
 )
-def test_games_that_a_file_may_name(game: str) -> None:
+def test_files_may_name_safe_games(game: str) -> None:
     check_named_game(game)
 
 
@@ -91,7 +91,7 @@ def test_games_that_a_file_may_name(game: str) -> None:
         ("recorded:recorded:trace(source=/etc/passwd)", "source opens a file"),
     ],
 )
-def test_games_that_only_the_user_may_name(game: str, why: str) -> None:
+def test_unsafe_games_need_permission(game: str, why: str) -> None:
     with pytest.raises(PermissionRequired, match=f"{why}.*--allow"):
         check_named_game(game)
     allow("something else", game)
@@ -99,7 +99,7 @@ def test_games_that_only_the_user_may_name(game: str, why: str) -> None:
 
 
 @pytest.mark.parametrize("player", ["random", "mcts-100", "expectimax-2", "api:gpt-5", "api:gpt-5?context=full"])
-def test_players_that_a_file_may_name(player: str) -> None:
+def test_files_may_name_safe_players(player: str) -> None:
     check_named_player(player)
 
 
@@ -115,7 +115,7 @@ def test_players_that_a_file_may_name(player: str) -> None:
         "api:gpt-5?context=full&%6Bey=SECRET",
     ],
 )
-def test_players_that_only_the_user_may_name(player: str) -> None:
+def test_unsafe_players_need_permission(player: str) -> None:
     with pytest.raises(PermissionRequired):
         check_named_player(player)
     allow(player[:3] + "*")
@@ -126,14 +126,14 @@ def test_players_that_only_the_user_may_name(player: str) -> None:
     check_named_player(player)
 
 
-def test_a_name_that_is_allowed_in_full_allows_its_variables() -> None:
+def test_allowing_a_full_name_allows_its_variables() -> None:
     allow("api:gpt-5?key=SECRET")
     check_named_player("api:gpt-5?key=SECRET")
     with pytest.raises(PermissionRequired):
         check_named_player("api:gpt-5?key=OTHER")
 
 
-def test_names_are_allowed_whole_or_by_their_beginning() -> None:
+def test_allowed_names_match_in_full_or_by_prefix() -> None:
     allow("gym:one:*", "sb3:a.zip")
     assert is_allowed("gym:one:Text-v0(size=3)")
     assert is_allowed("sb3:a.zip")
@@ -141,7 +141,7 @@ def test_names_are_allowed_whole_or_by_their_beginning() -> None:
     assert not is_allowed("gym:on")
 
 
-def test_one_bad_line_does_not_take_the_others_with_it(tmp_path: Path, module: Callable[[], bool]) -> None:
+def test_bad_line_does_not_affect_other_lines(tmp_path: Path, module: Callable[[], bool]) -> None:
     good = _line("tic_tac_toe")
     file = tmp_path / "records.jsonl"
     file.write_text("\n".join([_line(CRASHES), good, _line(READS), _line(IMPORTS), good]) + "\n")
@@ -154,7 +154,7 @@ def test_one_bad_line_does_not_take_the_others_with_it(tmp_path: Path, module: C
     assert not module()
 
 
-def test_an_engine_that_ends_its_process_ends_not_ours(tmp_path: Path) -> None:
+def test_engine_crash_does_not_end_our_process(tmp_path: Path) -> None:
     """Also if the user has allowed it."""
     allow("openspiel:*")
     file = tmp_path / "records.jsonl"
@@ -169,7 +169,7 @@ def test_an_engine_that_ends_its_process_ends_not_ours(tmp_path: Path) -> None:
         load_named_game(CRASHES)
 
 
-def test_a_record_of_an_engines_own_game_verifies(tmp_path: Path) -> None:
+def test_record_of_an_engine_game_verifies(tmp_path: Path) -> None:
     game = load_game("openspiel:nim")
     file = tmp_path / "records.jsonl"
     with RecordWriter(file) as writer:
@@ -182,7 +182,7 @@ def test_a_record_of_an_engines_own_game_verifies(tmp_path: Path) -> None:
     assert len(story.steps) == len(record.events) + 1
 
 
-def test_what_is_called_in_a_process_of_its_own() -> None:
+def test_isolated_calls_return_values_or_raise() -> None:
     assert call_isolated(json.loads, "[1]") == [1]
     with pytest.raises(CallFailed, match="JSONDecodeError: Expecting value"):
         call_isolated(json.loads, "no")
@@ -200,7 +200,7 @@ name = "{game}"
 """
 
 
-def test_a_suite_is_a_file() -> None:
+def test_suites_need_permission_for_unsafe_games() -> None:
     parse_suite(SUITE.format(player='"random"', game="openspiel:nim"))
     for game in (CRASHES, READS, IMPORTS):
         with pytest.raises(PermissionRequired):
@@ -209,7 +209,7 @@ def test_a_suite_is_a_file() -> None:
         parse_suite(SUITE.format(player='"random", "sb3:a.zip"', game="tic_tac_toe"))
 
 
-def test_an_entry_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_need_permission_for_unsafe_players(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A player that a foreign board names is refused before the first match."""
     board = Board.open_or_create(tmp_path / "board", parse_suite(SUITE.format(player='"random"', game="tic_tac_toe")))
     theirs = make_own_entry(board.suite, "random")

@@ -26,7 +26,7 @@ def test_all_global_options_are_repeated(monkeypatch: pytest.MonkeyPatch) -> Non
     assert command_line("list", plugins=[Path("c.py")]).startswith("gymposium --plugin c.py --allow 'lm:*'")
 
 
-def test_without_options_only_the_arguments_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_alone_are_printed_without_options(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (ONLY, PLUGIN_FILES, VARIABLE, VARIABLES):
         monkeypatch.delenv(name, raising=False)
     assert command_line("list") == "gymposium list"
@@ -38,7 +38,7 @@ VERB = rf"\bgymposium (--[\w-]+ \S+ )*({'|'.join(sorted(host().commands))}|plugi
 BEFORE_A_VALUE = re.compile(rf"{VERB}( [^.;:()]*)?$")
 
 
-def test_commands_with_values_are_made_by_the_helper() -> None:
+def test_source_builds_commands_with_values_by_the_helper() -> None:
     """A command with a value in it loses `--plugin` and breaks at a space unless `command_line` makes it."""
     found = [
         f"{module.relative_to(ROOT)}:{text.lineno}"
@@ -53,7 +53,7 @@ def test_commands_with_values_are_made_by_the_helper() -> None:
     assert not found
 
 
-def test_commands_with_values_on_pages_are_made_by_the_helper() -> None:
+def test_templates_build_commands_with_values_by_the_helper() -> None:
     pages = [page for source in SOURCES for page in source.rglob("templates/**/*.html")]
     found = [
         page.name

@@ -83,7 +83,7 @@ def complaints(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
     [["list", "--json"], ["run", "tic_tac_toe", "--players", "random,random", "-n", "2", "--json"]],
     ids=["list", "run"],
 )
-def test_each_is_broken_with_its_reason_and_stdout_stays_json(
+def test_broken_plugins_are_reported_and_stdout_stays_json(
     arguments: list[str], install: Install, command: Command
 ) -> None:
     for name, (source, _) in BROKEN.items():
@@ -102,7 +102,7 @@ def test_each_is_broken_with_its_reason_and_stdout_stays_json(
         assert not games & {"h", "p", "hp", "w", "c", "cl", "ce", "c1", "c2", "r"}
 
 
-def test_nothing_of_a_plugin_that_prints_is_kept(install: Install, command: Command) -> None:
+def test_printing_plugin_is_discarded_entirely(install: Install, command: Command) -> None:
     """The names that it claimed are free for the next plugin. In a process of its own: where another thread runs, which
     may print, too, nothing that a plugin prints is held against it."""
     install("aaa_prints", "import os\nos.write(1, b'hello')" + good("shared"))
@@ -112,7 +112,7 @@ def test_nothing_of_a_plugin_that_prints_is_kept(install: Install, command: Comm
     assert done.stderr.startswith("hello\n")
 
 
-def test_what_plays_may_print_and_stdout_stays_json(command: Command, tmp_path: Path) -> None:
+def test_printing_players_keep_stdout_json(command: Command, tmp_path: Path) -> None:
     """By Python, by the descriptor, and at the end of the process."""
     (tmp_path / "chatty.py").write_text(
         "import atexit, os\n"
@@ -149,7 +149,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("case", UNREADABLE)
-def test_metadata_that_cannot_be_read_breaks_one_plugin(
+def test_unreadable_metadata_breaks_one_plugin(
     case: str, install: Install, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entry_points, metadata, reason = UNREADABLE[case]
@@ -169,7 +169,7 @@ def test_metadata_that_cannot_be_read_breaks_one_plugin(
     assert Host(strict=False).list_complaints() == []
 
 
-def test_unreadable_metadata_of_others_is_none_of_ours(
+def test_unreadable_metadata_of_other_packages_is_ignored(
     install: Install, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     info = site / "other-1.dist-info"
@@ -187,7 +187,7 @@ def test_unreadable_metadata_of_others_is_none_of_ours(
 @pytest.mark.parametrize(
     "then", ["pass", "raise ImportError('of another kind')", "raise KeyboardInterrupt"], ids=["pass", "other", "again"]
 )
-def test_ctrl_c_stops_whatever_the_plugin_makes_of_it(then: str, install: Install, command: Command) -> None:
+def test_ctrl_c_stops_despite_the_plugin(then: str, install: Install, command: Command) -> None:
     source = f"""
         import os, signal
         try:
@@ -205,7 +205,7 @@ def test_ctrl_c_stops_whatever_the_plugin_makes_of_it(then: str, install: Instal
     assert complaints(command("list", only="busy", GYMPOSIUM_DISABLE_PLUGINS="busy")) == {}
 
 
-def test_isolated_tries_each_plugin_apart(install: Install, site: Path, command: Command) -> None:
+def test_isolated_check_tries_each_plugin_separately(install: Install, site: Path, command: Command) -> None:
     install("ends", "import os\nif 'ENDS' in os.environ: os._exit(7)" + good("mended"))
     install("fine", good("fine_game"))
     install("sad", "raise RuntimeError('no licence')")

@@ -15,7 +15,7 @@ NAMES = [(kind, name, install) for kind, names in first_party().items() for name
 
 
 @pytest.mark.parametrize(("kind", "name", "install"), NAMES, ids=lambda text: text)
-def test_a_missing_name_says_why_it_is_missing(kind: str, name: str, install: str) -> None:
+def test_missing_name_error_says_why(kind: str, name: str, install: str) -> None:
     distribution = install.strip('"').partition("[")[0]
     with pytest.raises(MissingExtra, match="not installed"):
         make_unknown_name(kind, name, [], [])
@@ -32,7 +32,7 @@ TROUBLES: list[tuple[Literal["disabled", "broken"], str, str]] = [
 
 
 @pytest.mark.parametrize(("status", "error", "words"), TROUBLES)
-def test_an_unknown_name_lists_the_plugins_of_others_that_are_missing(
+def test_unknown_name_error_lists_missing_plugins(
     status: Literal["disabled", "broken"], error: str, words: str
 ) -> None:
     plugin = Plugin("theirs", "theirs", "their-games", status=status, error=error)
@@ -43,12 +43,12 @@ def test_an_unknown_name_lists_the_plugins_of_others_that_are_missing(
 
 @pytest.mark.parametrize("kind", ["game", "player", "reward", "command"])
 @pytest.mark.parametrize("name", ["tri", "something quite different"])
-def test_an_unknown_name_says_how_to_load_a_plugin_file(kind: str, name: str) -> None:
+def test_unknown_name_error_says_how_to_load_a_file(kind: str, name: str) -> None:
     said = str(make_unknown_name(kind, name, ["trace", "trio"], []))
     assert said.endswith("If a plugin file adds it, load that file:  gymposium --plugin FILE …")
 
 
-def test_the_host_knows_what_its_switches_leave_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_knows_what_its_switches_exclude(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GYMPOSIUM_PLUGINS", "")
     host = Host()
     [name] = [name for name, install in first_party()["game"].items() if install == "gymposium-2048"]

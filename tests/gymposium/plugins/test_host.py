@@ -107,7 +107,7 @@ def named(host: Host, name: str) -> Plugin:
     return plugin
 
 
-def test_a_good_plugin_is_there_whole(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_good_plugin_is_loaded_completely(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("nim", GOOD, nim_game="raise ImportError('imported before it is used')")
     host = load(["nim"], site, monkeypatch)
     assert host.games["nim"].env_id == "TextNim-v0"
@@ -124,7 +124,7 @@ def test_a_good_plugin_is_there_whole(install: Install, site: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_plugin_is_left_out_whole_with_its_reason(
+def test_broken_plugin_is_skipped_with_its_reason(
     case: str, install: Install, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, reason = BROKEN[case]
@@ -143,14 +143,14 @@ def test_a_broken_plugin_is_left_out_whole_with_its_reason(
     assert host.opponents.keys() == builtin.opponents.keys() | {"zhasty"}
 
 
-def test_strict_mode_makes_it_an_error(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strict_mode_raises_for_broken_plugins(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("sad", "raise RuntimeError('no licence')")
     with pytest.raises(PluginError, match=r"'sad'.*no licence") as caught:
         load(["sad"], site, monkeypatch, strict=True)
     assert isinstance(caught.value.__cause__, RuntimeError)
 
 
-def test_all_or_none_across_hooks(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failure_in_one_hook_discards_the_plugin(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The games are fine; the players that come after them are not."""
     install("half", GOOD.replace("return [OpponentSpec", "return ['x', OpponentSpec"))
     host = load(["half"], site, monkeypatch)
@@ -158,7 +158,7 @@ def test_all_or_none_across_hooks(install: Install, site: Path, monkeypatch: pyt
     assert "nim" not in host.games
 
 
-def test_of_two_with_one_game_the_first_keeps_it(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_plugin_keeps_a_contested_game(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("aaa", one_game("shared"))
     install("bbb", GOOD.replace('"nim"', '"shared"'))
     host = load(["aaa", "bbb"], site, monkeypatch)
@@ -168,7 +168,9 @@ def test_of_two_with_one_game_the_first_keeps_it(install: Install, site: Path, m
     assert "hasty" not in host.opponents
 
 
-def test_two_plugins_of_one_name(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_plugin_of_the_same_name_is_refused(
+    install: Install, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The second plugin is refused, and the first one stays unchanged."""
     install("twin", one_game("first"))
     info = site / "other-3.dist-info"
@@ -187,7 +189,7 @@ def test_two_plugins_of_one_name(install: Install, site: Path, monkeypatch: pyte
     ]
 
 
-def test_a_distribution_without_metadata_is_broken_alone(
+def test_missing_metadata_breaks_only_its_distribution(
     install: Install, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install("bare", one_game("bare"))
@@ -228,26 +230,26 @@ def test_allow_and_deny_lists(
     assert {name for name in host.games if name.startswith("game_")} == {f"game_{name}" for name in loaded}
 
 
-def test_what_is_switched_off_is_not_imported(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disabled_plugin_is_not_imported(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("bomb", "raise RuntimeError('imported')")
     host = load([], site, monkeypatch)
     assert named(host, "bomb").status == "disabled"
 
 
-def test_an_allow_list_that_names_nobody_says_so(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_allow_list_warns_about_unknown_names(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("chess", one_game("chess"))
     [told] = load(["ches"], site, monkeypatch).list_complaints()
     assert "GYMPOSIUM_PLUGINS: Unknown installed plugin 'ches'. Did you mean 'chess'" in told
 
 
-def test_optional_hooks_of_a_newer_host_are_passed_over(
+def test_optional_hooks_of_a_newer_host_are_skipped(
     install: Install, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install("newer", HEAD + "@hookimpl(optionalhook=True)\ndef gymposium_of_tomorrow():\n    yield\n" + one_game("old"))
     assert "old" in load(["newer"], site, monkeypatch).games
 
 
-def test_a_hook_may_go_by_another_name(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hook_function_may_have_another_name(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(
         "alias",
         one_game("aliased")
@@ -257,7 +259,7 @@ def test_a_hook_may_go_by_another_name(install: Install, site: Path, monkeypatch
     assert "aliased" in load(["alias"], site, monkeypatch).games
 
 
-def test_a_one_file_plugin(tmp_path: Path) -> None:
+def test_one_file_plugin_loads(tmp_path: Path) -> None:
     file = tmp_path / "one_file_nim.py"
     file.write_text(GOOD.replace("nim_game:", "one_file_nim:") + "\ndef Nim(spec, params):\n    return 'a game'\n")
     host = Host(autoload=False)
@@ -276,7 +278,7 @@ def test_a_one_file_plugin(tmp_path: Path) -> None:
         sys.modules.pop("one_file_nim", None)
 
 
-def test_a_plugin_may_ask_for_the_host_while_it_is_imported(
+def test_plugin_may_use_the_host_during_import(
     install: Install, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = "from gymposium import make_player\nRANDOM = make_player('random')\n"
@@ -301,7 +303,7 @@ def test_a_plugin_may_ask_for_the_host_while_it_is_imported(
         assert f"'{name}'" in ran.stdout
 
 
-def test_a_broken_file_is_an_error_once_and_can_be_mended(tmp_path: Path) -> None:
+def test_broken_file_can_be_fixed_and_reloaded(tmp_path: Path) -> None:
     file = tmp_path / "mended.py"
     file.write_text(one_game("mine", more="raise ValueError('half done')"))
     host = Host(autoload=False)
@@ -328,7 +330,7 @@ def test_a_broken_file_is_an_error_once_and_can_be_mended(tmp_path: Path) -> Non
         ("this.py", "another module has the name 'this'"),  # not imported, but it can be
     ],
 )
-def test_files_that_cannot_be_plugins(name: str, reason: str, tmp_path: Path) -> None:
+def test_invalid_plugin_files_are_refused(name: str, reason: str, tmp_path: Path) -> None:
     if name != "missing.py":
         (tmp_path / name).write_text(one_game("x"))
     with pytest.raises(PluginError, match=reason):
@@ -336,13 +338,13 @@ def test_files_that_cannot_be_plugins(name: str, reason: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("hop", ["loop.py", "nowhere.py", "/dev/zero"])
-def test_a_link_that_leads_to_no_file_is_refused(hop: str, tmp_path: Path) -> None:
+def test_link_to_no_file_is_refused(hop: str, tmp_path: Path) -> None:
     (tmp_path / "loop.py").symlink_to(hop)
     with pytest.raises(PluginError, match=r"does not exist|not a Python file|not a valid module name"):
         Host(autoload=False).load_file(tmp_path / "loop.py")
 
 
-def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+def test_huge_file_is_refused_before_reading(tmp_path: Path) -> None:
     with (tmp_path / "huge.py").open("wb") as file:
         file.truncate(6_000_000_000)
     with pytest.raises(PluginError, match="more than 10,000,000 bytes"):
@@ -358,7 +360,7 @@ def test_every_hook_is_documented_with_an_example() -> None:
         assert f"yield {spec.__name__}(" in doc, name
 
 
-def test_the_examples_of_the_hooks_are_right() -> None:
+def test_hook_examples_are_valid() -> None:
     for name, spec in HOOKS.items():
         doc = getattr(hookspecs, name).__doc__
         [example] = doc.split("`yield ")[1:]
@@ -366,7 +368,7 @@ def test_the_examples_of_the_hooks_are_right() -> None:
         assert isinstance(made, spec)
 
 
-def test_a_whole_process_with_a_broken_plugin(install: Install, site: Path) -> None:
+def test_process_works_with_a_broken_plugin(install: Install, site: Path) -> None:
     """Import, environments and the command work; the warning is shown once."""
     install("broken", "import there_is_no_such_module")
     install("nim", GOOD, nim_game="raise ImportError('imported before it is used')")

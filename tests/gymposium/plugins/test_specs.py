@@ -29,7 +29,7 @@ from gymposium.errors import BadParameter
         ({"default": 1, "name": "the n"}, "'the n' must be an identifier"),
     ],
 )
-def test_a_parameter_of_wrong_type_or_bounds_is_refused(facts: dict[str, Any], complaint: str) -> None:
+def test_parameter_with_wrong_type_or_bounds_is_refused(facts: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         Parameter(**{"name": "n", "help": "H.", **facts})
 
@@ -48,14 +48,14 @@ def test_duplicate_parameters_are_refused() -> None:
         ({"variable": "key=x"}, "variable='key=x' must have one group"),
     ],
 )
-def test_patterns_are_regular_expressions(patterns: dict[str, str], complaint: str) -> None:
+def test_patterns_must_be_regular_expressions(patterns: dict[str, str], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         OpponentSpec(**{"name": "x", "summary": "X.", "entry_point": "x:y", "form": "x", "pattern": "x", **patterns})
 
 
 @pytest.mark.parametrize("kind", [GameSpec, LoggerSpec, OpponentSpec])
 @pytest.mark.parametrize("field", ["name", "summary", "entry_point"])
-def test_specs_of_every_kind_check_the_types_of_their_fields(kind: Any, field: str) -> None:
+def test_all_specs_check_field_types(kind: Any, field: str) -> None:
     more = {
         GameSpec: {"title": "X"},
         LoggerSpec: {"settings": "x:S"},
@@ -66,7 +66,7 @@ def test_specs_of_every_kind_check_the_types_of_their_fields(kind: Any, field: s
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", float("nan"), float("inf"), np.float64("nan")])
-def test_a_number_that_is_not_finite_is_no_parameter(value: Any) -> None:
+def test_nonfinite_numbers_are_refused(value: Any) -> None:
     for komi in (
         Parameter(name="komi", default=0.5, help="Komi."),
         Parameter(name="komi", default=0.5, help="Komi.", low=-100.0, high=100.0),
@@ -75,7 +75,7 @@ def test_a_number_that_is_not_finite_is_no_parameter(value: Any) -> None:
             komi.check(value)
 
 
-def test_numbers_of_numpy_are_parameters() -> None:
+def test_numpy_numbers_are_accepted() -> None:
     komi = Parameter(name="komi", default=0.5, help="Komi.").check(np.float64(6.5))
     assert (komi, type(komi)) == (6.5, float)
 
@@ -88,7 +88,7 @@ def test_numbers_of_numpy_are_parameters() -> None:
         ({"choices": (2, 4)}, "one of 2, 4"),
     ],
 )
-def test_the_seats_of_a_game_with_players_in_words(facts: dict[str, Any], words: str) -> None:
+def test_seats_are_described_in_words(facts: dict[str, Any], words: str) -> None:
     players = Parameter(name="players", default=2, help="Seats.", **facts)
     spec = GameSpec(name="x", title="X", summary="X.", entry_point="x:game", parameters=(players,))
     assert spec.describe_seats == words

@@ -35,7 +35,7 @@ from gymposium.util.durable import replace_content
 from gymposium.util.plain_file import MOST_UNPACKED, find_form, open_content, read_content, read_lines
 
 GZIP = shutil.which("gzip")
-GO_ON = "Decompress it first:  gunzip "
+ADVICE = "Decompress it first:  gunzip "
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +47,11 @@ def records() -> list[Record]:
     ]
 
 
-def found_in(path: Path) -> list[object]:
+def read_all(path: Path) -> list[object]:
     return [found for _, found in read_records(path)]
 
 
-def packed(content: bytes) -> Callable[[Path], object]:
+def write_packed(content: bytes) -> Callable[[Path], object]:
     return lambda path: path.write_bytes(content)
 
 
@@ -60,7 +60,7 @@ contents = st.binary(max_size=300) | st.builds(lambda part, n: part * n, st.bina
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(content=contents, cut=st.integers(0, 300))
-def test_content_is_kept_as_python_and_gzip_keep_it(tmp_path: Path, content: bytes, cut: int) -> None:
+def test_content_round_trips_like_python_and_gzip(tmp_path: Path, content: bytes, cut: int) -> None:
     plain, ours, theirs = tmp_path / "ours.jsonl", tmp_path / "ours.jsonl.gz", tmp_path / "theirs.jsonl.gz"
     plain.write_bytes(content)
     for _ in range(2):
@@ -83,12 +83,12 @@ def test_content_is_kept_as_python_and_gzip_keep_it(tmp_path: Path, content: byt
         assert read_content(theirs) == content
 
 
-def test_records_are_written_and_compressed_alike(tmp_path: Path, records: list[Record]) -> None:
+def test_direct_and_later_compression_give_equal_files(tmp_path: Path, records: list[Record]) -> None:
     plain, written = tmp_path / "plain" / "matches.jsonl", tmp_path / "matches.jsonl.gz"
     write_records(plain, records)
     assert plain.read_text() == "".join(f"{record.line()}\n" for record in records)
     write_records(written, iter(records))
-    assert found_in(written) == found_in(plain) == records
+    assert read_all(written) == read_all(plain) == records
     compressed = compress_records(plain)
     assert (compressed, plain.exists()) == (tmp_path / "plain" / "matches.jsonl.gz", False)
     assert compressed.read_bytes() == written.read_bytes()
@@ -96,7 +96,7 @@ def test_records_are_written_and_compressed_alike(tmp_path: Path, records: list[
     assert not verify_file(compressed).problems
 
 
-def test_a_run_verifies_and_is_reviewed_after_it_was_compressed(tmp_path: Path) -> None:
+def test_compressed_run_can_be_verified_and_reviewed(tmp_path: Path) -> None:
     gymposium.play("tic_tac_toe", ["random", "random"], n=3, out=tmp_path)
     matches = tmp_path / "matches.jsonl"
     with closing(LocalExecutor(1)) as executor:
@@ -119,25 +119,25 @@ def test_a_run_verifies_and_is_reviewed_after_it_was_compressed(tmp_path: Path) 
 
 
 DAMAGED = [
-    (packed(b""), "is not a gzip file"),
-    (packed(b"\x1f"), "is not a gzip file"),
-    (packed(b'{"id":"m"}\n'), "is not a gzip file"),
-    (packed(gzip.compress(b"{}\n" * 99)[:10]), "cut off"),
-    (packed(gzip.compress(b"{}\n" * 99)[:-1]), "cut off"),
-    (packed(gzip.compress(b"{}\n" * 99)[:-8] + bytes(8)), "damaged"),
-    (packed(gzip.compress(b"{}\n" * 99)[:10] + b"\xff" * 20), "damaged"),
-    (packed(gzip.compress(b"{}\n" * 99) + b"more"), "damaged"),
-    (packed(gzip.compress(bytes(2**20)) * 65), "line 1 is larger than 67,108,864 bytes"),
+    (write_packed(b""), "is not a gzip file"),
+    (write_packed(b"\x1f"), "is not a gzip file"),
+    (write_packed(b'{"id":"m"}\n'), "is not a gzip file"),
+    (write_packed(gzip.compress(b"{}\n" * 99)[:10]), "cut off"),
+    (write_packed(gzip.compress(b"{}\n" * 99)[:-1]), "cut off"),
+    (write_packed(gzip.compress(b"{}\n" * 99)[:-8] + bytes(8)), "damaged"),
+    (write_packed(gzip.compress(b"{}\n" * 99)[:10] + b"\xff" * 20), "damaged"),
+    (write_packed(gzip.compress(b"{}\n" * 99) + b"more"), "damaged"),
+    (write_packed(gzip.compress(bytes(2**20)) * 65), "line 1 is larger than 67,108,864 bytes"),
     (os.mkfifo, "is not a regular file"),
     (Path.mkdir, "is not a regular file"),
 ]
 
 
 @pytest.mark.parametrize(("make", "why"), DAMAGED)
-def test_a_damaged_file_is_refused_by_each_reader(tmp_path: Path, make: Callable[[Path], object], why: str) -> None:
+def test_every_reader_refuses_damaged_files(tmp_path: Path, make: Callable[[Path], object], why: str) -> None:
     path = tmp_path / "matches.jsonl.gz"
     make(path)
-    for read in (found_in, verify_file):
+    for read in (read_all, verify_file):
         with pytest.raises(BadRecord, match=rf"matches\.jsonl\.gz cannot be read \(.*{why}"):
             read(path)
     growing = GrowingFile(path)
@@ -145,9 +145,9 @@ def test_a_damaged_file_is_refused_by_each_reader(tmp_path: Path, make: Callable
         list(growing.lines())
 
 
-def test_a_small_file_cannot_unpack_to_more_than_a_plain_one_may_have(tmp_path: Path) -> None:
+def test_decompressed_size_is_limited(tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl.gz"
-    packed(gzip.compress(b"\n" * 2**20) * 3)(path)
+    write_packed(gzip.compress(b"\n" * 2**20) * 3)(path)
     assert len(read_content(path, most=3 * 2**20)) == 3 * 2**20
     for most in (3 * 2**20 - 1, 2**20, 0):
         with pytest.raises(OSError, match=f"its content is larger than {most:,} bytes"):
@@ -165,7 +165,7 @@ def test_nothing_is_appended_to_a_compressed_file(tmp_path: Path, records: list[
     write_records(compressed, records)
     before = compressed.read_bytes()
     for path in (plain, compressed):
-        with pytest.raises(BadOption, match=rf"{GO_ON}.*matches\.jsonl\.gz$"):
+        with pytest.raises(BadOption, match=rf"{ADVICE}.*matches\.jsonl\.gz$"):
             RecordWriter(path)
         with pytest.raises(BadOption):
             compress_records(path)
@@ -174,14 +174,14 @@ def test_nothing_is_appended_to_a_compressed_file(tmp_path: Path, records: list[
     assert (compressed.read_bytes(), [*tmp_path.iterdir()]) == (before, [compressed])
 
 
-def test_a_file_is_not_compressed_while_it_is_written(tmp_path: Path) -> None:
+def test_file_being_written_is_not_compressed(tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
     with RecordWriter(path), pytest.raises(BadOption, match="being written by another process"):
         compress_records(path)
     assert [*tmp_path.iterdir()] == [path]
 
 
-def test_a_file_in_both_forms_is_refused(tmp_path: Path, records: list[Record]) -> None:
+def test_duplicate_plain_and_compressed_file_is_refused(tmp_path: Path, records: list[Record]) -> None:
     write_records(tmp_path / "matches.jsonl", records)
     shutil.copy(compress_records(tmp_path / "matches.jsonl"), tmp_path / "kept")
     write_records(tmp_path / "others.jsonl", records)
@@ -192,7 +192,7 @@ def test_a_file_in_both_forms_is_refused(tmp_path: Path, records: list[Record]) 
             find(tmp_path / "matches.jsonl")
 
 
-def test_a_compressed_file_is_followed_when_it_is_replaced(tmp_path: Path) -> None:
+def test_replaced_compressed_file_is_followed(tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl.gz"
     growing = GrowingFile(path)
     assert not growing.check_replaced()
@@ -207,12 +207,12 @@ def test_a_compressed_file_is_followed_when_it_is_replaced(tmp_path: Path) -> No
         assert not [*growing.lines()], "read once"
 
 
-def test_a_run_in_a_compressed_folder_says_how_to_go_on(tmp_path: Path) -> None:
+def test_resuming_a_compressed_run_says_what_to_do(tmp_path: Path) -> None:
     gymposium.play("tic_tac_toe", ["random", "random"], n=2, out=tmp_path)
     compress_records(tmp_path / "matches.jsonl")
     done = subprocess.run(
         [sys.executable, "-m", "gymposium", "run", "--resume", tmp_path], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert GO_ON in done.stderr
+    assert ADVICE in done.stderr
     assert json.loads((tmp_path / "matches.manifest.json").read_text())["count"] == 2

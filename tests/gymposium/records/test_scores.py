@@ -32,20 +32,20 @@ from gymposium.runs import playing
         (1, 2, 0.094531, 0.905469),
     ],
 )
-def test_wilson(count: int, total: int, low: float, high: float) -> None:
+def test_wilson_interval_matches_published_values(count: int, total: int, low: float, high: float) -> None:
     estimate = estimate_rate(count, total)
     assert estimate.value == count / total
     assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=6e-5)
 
 
-def test_wilson_is_scipys_to_the_last_digit() -> None:
+def test_wilson_interval_equals_scipys() -> None:
     for total in (1, 2, 7, 30, 1000):
         for count in range(0, total + 1, total // 7 or 1):
             theirs, estimate = binomtest(count, total).proportion_ci(method="wilson"), estimate_rate(count, total)
             assert (estimate.low, estimate.high) == (theirs.low, theirs.high), (count, total)
 
 
-def test_student() -> None:
+def test_student_interval_matches_the_t_table() -> None:
     estimate = estimate_mean([1.0, 2.0, 3.0, 4.0, 5.0])  # t(0.975, 4) = 2.776445
     assert estimate.value == 3.0
     assert estimate.high - 3.0 == pytest.approx(2.776445 * math.sqrt(2.5 / 5), abs=1e-5)
@@ -68,7 +68,7 @@ def test_unknown_names_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("game", "seats"), [("2048", 1), ("kuhn_poker", 2)])
-def test_scores_of_one_match_as_data_are_json(game: str, seats: int) -> None:
+def test_score_of_one_match_is_valid_json(game: str, seats: int) -> None:
     data = playing.play(game, ["random"] * seats).as_dict()
     assert json.loads(json.dumps(data, allow_nan=False))["players"][0]["return"][1] is None
 
@@ -76,7 +76,7 @@ def test_scores_of_one_match_as_data_are_json(game: str, seats: int) -> None:
 WIN, LOSS = (1.0, -1.0)
 
 
-def test_a_bounded_mean_stays_within_its_bounds() -> None:
+def test_interval_of_a_bounded_mean_stays_in_bounds() -> None:
     assert estimate_mean([WIN, LOSS], (-1.0, 1.0)) == Estimate(0.0, -1.0, 1.0)
     assert estimate_mean([0.2, 0.4], (0.0, 0.5)).high == 0.5
     for values in ([WIN] * 3 + [LOSS], [WIN, 0.0], [0.0] * 9 + [LOSS]):
@@ -84,7 +84,7 @@ def test_a_bounded_mean_stays_within_its_bounds() -> None:
         assert -1 <= found.low < found.value < found.high <= 1
 
 
-def test_equal_values_are_no_certainty() -> None:
+def test_equal_values_still_have_an_interval() -> None:
     """After four forfeits a win may still come in six of ten matches; after a thousand in four of a thousand."""
     four, many = estimate_mean([LOSS] * 4, (-1.0, 1.0)), estimate_mean([LOSS] * 1000, (-1.0, 1.0))
     assert (four.low, many.low) == (-1.0, -1.0)
@@ -98,7 +98,7 @@ def test_equal_values_are_no_certainty() -> None:
     assert score.mean_return() == four
 
 
-def test_bounded_means_are_covered() -> None:
+def test_bounded_mean_intervals_cover_the_mean() -> None:
     """By exact sums over all samples of wins, draws and losses: at least 94 of 100 intervals hold the mean."""
     for count in (5, 12, 30):
         intervals = {
@@ -139,7 +139,7 @@ class Mumbling(Silent):
 
 
 @pytest.mark.parametrize(("player", "example"), [(Silent(), ""), (Mumbling(), "hm 2")])
-def test_the_example_of_an_unparsable_reply_has_text_if_one_has(player: Silent, example: str) -> None:
+def test_unparsable_example_prefers_replies_with_text(player: Silent, example: str) -> None:
     job = MatchJob("m", load_game("tic_tac_toe"), [player] * 2, 1, on_illegal=FailurePolicy.parse("retry(3)"))
     [played] = play([job])
     score = Score()
@@ -147,7 +147,7 @@ def test_the_example_of_an_unparsable_reply_has_text_if_one_has(player: Silent, 
     assert score.unparsable_example == example
 
 
-def test_a_gain_is_paired_deal_by_deal() -> None:
+def test_gain_is_paired_by_deal() -> None:
     """The two policies win and lose the same deals, except for a few that the second one wins: the means differ by less
     than by chance between deals, but not the deals."""
     before = [1.0, 1.0, -1.0, -1.0, 1.0, -1.0] * 20
@@ -165,7 +165,7 @@ def test_a_gain_is_paired_deal_by_deal() -> None:
     assert math.isnan(estimate_gain([None, 1.0], [1.0, 1.0], 2).value)
 
 
-def test_a_score_counts_each_seat_it_is_given() -> None:
+def test_score_counts_each_given_seat() -> None:
     players = [make_player("random")] * 2
     played = list(play(MatchJob(str(seed), load_game("tic_tac_toe"), players, seed) for seed in range(50)))
     one = Score()
@@ -190,18 +190,18 @@ class FiringWatchdog:
         return None if asks[0].seat else [Reply(ask.legal_moves[0]) for ask in asks if ask.legal_moves]
 
 
-def test_matches_that_ended_early_report_nothing_which_the_table_says() -> None:
+def test_partial_reports_are_flagged() -> None:
     score = Score(returns=[1.0, 0.0], results={"score": 2}, forfeits=1, reports={"exact": [1.0]})
     assert (score.mean_report("exact").value, score.reports_all("exact")) == (1.0, False)
 
 
-def test_a_score_of_many_matches_is_shown_in_a_few_words() -> None:
+def test_repr_of_a_large_score_is_short() -> None:
     many = Score(returns=[0.5] * 1000, results={"win": 1000}, seconds=[0.25] * 1000, completion_tokens=[2] * 1000)
     assert "'win': 1000" in repr(many)
     assert len(repr(many)) < 400
 
 
-def test_a_score_counts_timeouts_of_its_own_seat_and_bounds_with_all_penalties() -> None:
+def test_score_counts_own_timeouts_and_penalized_bounds() -> None:
     job = MatchJob("m", load_game("kuhn_poker"), [Silent(), Silent()], 0)
     [played] = play([job], watchdog=FiringWatchdog())  # type: ignore[arg-type]
     scores = [Score(), Score()]
@@ -214,7 +214,7 @@ def test_a_score_counts_timeouts_of_its_own_seat_and_bounds_with_all_penalties()
     assert scores[0].bounds == (-2 - 3 * 0.5, 2)  # a forfeit behind three penalties
 
 
-def test_a_score_of_records_is_that_of_the_matches() -> None:
+def test_score_from_records_equals_score_from_matches() -> None:
     """A run computes its output from its records."""
     game = load_game("kuhn_poker")
     of_matches, of_records = Score(), Score()

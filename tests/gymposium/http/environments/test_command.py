@@ -53,7 +53,7 @@ def refused(*arguments: str) -> str:
     return done.stderr
 
 
-def test_matches_stand_in_the_folder_of_the_run(tmp_path: Path) -> None:
+def test_matches_are_recorded_in_the_run_folder(tmp_path: Path) -> None:
     with running(tmp_path, "kuhn_poker", "--opponent", "greedy") as address, connect(f"{address}/ws") as socket:
         client = Client(socket)
         data = client.reset(seed=1)
@@ -67,7 +67,7 @@ def test_matches_stand_in_the_folder_of_the_run(tmp_path: Path) -> None:
     assert (verified.matches, verified.problems) == (1, [])
 
 
-def test_off_loopback_it_needs_a_token(tmp_path: Path) -> None:
+def test_public_address_needs_a_token(tmp_path: Path) -> None:
     assert f"Set the environment variable {TOKEN}" in refused("tic_tac_toe", "--host", "0.0.0.0", "--port", "0")
     options = ("--host", "0.0.0.0", "--name", "localhost")
     with running(tmp_path, "tic_tac_toe", *options, **{TOKEN: "s3cret"}) as address:
@@ -87,11 +87,11 @@ def test_off_loopback_it_needs_a_token(tmp_path: Path) -> None:
         (["tic_tac_toe", "--on-illegal", "smile"], "Unknown policy"),
     ],
 )
-def test_what_is_wrong_is_said_at_once(arguments: list[str], why: str) -> None:
+def test_invalid_arguments_are_refused_at_startup(arguments: list[str], why: str) -> None:
     assert why in refused(*arguments)
 
 
-def test_the_dockerfile_pins_what_is_installed() -> None:
+def test_dockerfile_pins_installed_versions() -> None:
     text = build_dockerfile(["tic_tac_toe", "2048"], ["mcts-10", "random"], "retry(1)")
     assert f'"gymposium[serve,worlds]=={version("gymposium")}"' in text
     assert f'"gymposium-2048=={version("gymposium-2048")}"' in text
@@ -104,13 +104,13 @@ def test_the_dockerfile_pins_what_is_installed() -> None:
     assert json.loads(last) == expected
 
 
-def test_the_dockerfile_pins_the_distribution_of_a_disguise() -> None:
+def test_dockerfile_pins_the_distribution_of_a_disguise() -> None:
     pin = f'"gymposium-disguises=={version("gymposium-disguises")}"'
     assert pin in build_dockerfile(["tic_tac_toe(disguise=3)"], ["random"], "forfeit")
     assert pin not in build_dockerfile(["tic_tac_toe"], ["random"], "forfeit")
 
 
-def test_a_game_of_a_file_cannot_be_pinned() -> None:
+def test_game_from_a_file_cannot_be_pinned() -> None:
     nim = Path(__file__).parents[4] / "docs" / "examples" / "nim.py"
     main = [sys.executable, "-m", "gymposium.cli.main", "--plugin", str(nim)]
     done = subprocess.run([*main, "serve-env", "nim", "--dockerfile"], capture_output=True, text=True, check=False)
@@ -118,6 +118,6 @@ def test_a_game_of_a_file_cannot_be_pinned() -> None:
     assert "is not an installed distribution. Install it first" in done.stderr
 
 
-def test_the_command_prints_it() -> None:
+def test_command_prints_the_dockerfile() -> None:
     done = subprocess.run(command("kuhn_poker", "--dockerfile"), capture_output=True, text=True, check=True)
     assert done.stdout == build_dockerfile(["kuhn_poker"], ["random"], "forfeit")

@@ -48,7 +48,7 @@ def episode_there(client: Any, game: str, seed: int, **options: Any) -> list[Any
 
 
 @pytest.mark.parametrize("game", PLAYED_AT_RANDOM)
-def test_every_game_is_played_as_it_is_here(lend, game: str) -> None:
+def test_served_games_match_local_play(lend, game: str) -> None:
     lent = lend(game)
     seats = load_game(game).seats
     with lent.client() as client:
@@ -59,7 +59,7 @@ def test_every_game_is_played_as_it_is_here(lend, game: str) -> None:
     assert (verified.matches, verified.problems) == (2, [])
 
 
-def test_free_text_is_played_as_it_is_here(lend) -> None:
+def test_served_free_text_matches_local_play(lend) -> None:
     """Readings, rewards and returns agree for replies that are no moves, too."""
     lent = lend("trace")
     with lent.client() as client:
@@ -70,13 +70,13 @@ def test_free_text_is_played_as_it_is_here(lend) -> None:
 
 @pytest.mark.parametrize("reply", ["move", "tags", "json"])
 @pytest.mark.parametrize("prompt", ["full", "compact"])
-def test_the_client_chooses_style_and_form(lend, prompt: str, reply: str) -> None:
+def test_client_chooses_prompt_style_and_reply_format(lend, prompt: str, reply: str) -> None:
     with lend("kuhn_poker").client() as client:
         there = episode_there(client, "kuhn_poker", 3, prompt=prompt, reply=reply)
     assert there == episode_here("kuhn_poker", 3, prompt=prompt, reply=reply)
 
 
-def test_the_opponent_is_chosen_among_those_that_are_offered(lend) -> None:
+def test_client_chooses_among_offered_opponents(lend) -> None:
     lent = lend("crazy_eights(players=3)", "kuhn_poker", opponents=("random", "mcts-20"))
     with lent.client() as client:
         there = episode_there(client, "kuhn_poker", 1, opponent="mcts-20", seat=1)
@@ -88,13 +88,13 @@ def test_the_opponent_is_chosen_among_those_that_are_offered(lend) -> None:
     assert players == [["mcts-20", "env"], ["mcts-20", "random", "env"]]
 
 
-def test_seats_may_be_drawn(lend) -> None:
+def test_seats_may_be_random(lend) -> None:
     with lend("tic_tac_toe").client() as client:
         seats = {client.reset(seed=seed, seat="random")["metadata"]["seat"] for seed in range(10)}
     assert seats == {0, 1}
 
 
-def test_one_socket_plays_any_game_of_the_server(lend) -> None:
+def test_one_server_socket_plays_any_of_its_games(lend) -> None:
     lent = lend("tic_tac_toe", "goofspiel(num_cards=3)")
     for path, game in (
         ("/ws", "tic_tac_toe"),
@@ -107,7 +107,7 @@ def test_one_socket_plays_any_game_of_the_server(lend) -> None:
             assert client.reset()["metadata"]["game"] == game
 
 
-def test_the_state_of_a_match(lend) -> None:
+def test_state_reports_the_match(lend) -> None:
     with lend("tic_tac_toe").client() as client:
         nothing = {"episode_id": None, "step_count": 0, "game": "tic_tac_toe", "seat": None, "done": False}
         assert client.send("state") == {"type": "state", "data": nothing}
@@ -118,7 +118,7 @@ def test_the_state_of_a_match(lend) -> None:
         assert state == {"episode_id": "mine", "step_count": 1, "game": "tic_tac_toe", "seat": 1, "done": False}
 
 
-def test_a_match_that_is_over_before_its_seat_is_asked_is_done_at_once(lend) -> None:
+def test_match_over_before_the_seats_turn_is_done_at_once(lend) -> None:
     game = "euchre"
     with lend(game).client() as client:
         for seed in range(60):
@@ -137,7 +137,7 @@ def test_a_match_that_is_over_before_its_seat_is_asked_is_done_at_once(lend) -> 
 @pytest.mark.parametrize(
     ("policy", "reward", "done"), [("forfeit", -1.0, True), ("retry(1)", 0.0, False), ("penalty(0.25)", -0.25, False)]
 )
-def test_an_illegal_move_has_the_cost_that_the_server_states(lend, policy: str, reward: float, done: bool) -> None:
+def test_illegal_move_has_the_servers_declared_cost(lend, policy: str, reward: float, done: bool) -> None:
     with lend("tic_tac_toe", on_illegal=policy).client() as client:
         client.reset(seed=0)
         data = client.step("z9")
@@ -145,7 +145,7 @@ def test_an_illegal_move_has_the_cost_that_the_server_states(lend, policy: str, 
         assert data["metadata"]["reading"] == "unparsable"
 
 
-def test_many_clients_at_once_play_as_if_alone(lend) -> None:
+def test_concurrent_clients_play_independently(lend) -> None:
     """They share one opponent; every fourth client leaves in the middle of its match."""
     lent = lend("kuhn_poker", "goofspiel(num_cards=3)", opponents=("mcts-5",), sessions=16)
 
@@ -167,7 +167,7 @@ def test_many_clients_at_once_play_as_if_alone(lend) -> None:
     assert (verified.matches, verified.problems) == (12, [])
 
 
-def test_rewards_without_a_seed_differ_from_match_to_match(lend) -> None:
+def test_unseeded_matches_differ(lend) -> None:
     with lend("kuhn_poker").client() as client:
         deals = {client.reset()["observation"]["text"] for _ in range(40)}
     assert len(deals) > 1

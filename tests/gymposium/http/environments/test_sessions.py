@@ -48,7 +48,7 @@ from gymposium.util.strict_json import DEEPEST
         ('{"type": "step", "data": {"text": "b2"}}', "EXECUTION_ERROR"),
     ],
 )
-def test_a_wrong_message_is_answered_and_the_session_goes_on(lend, text: str | bytes, code: str) -> None:
+def test_invalid_message_gets_an_error_and_the_session_continues(lend, text: str | bytes, code: str) -> None:
     with lend("tic_tac_toe").client() as client:
         answer = client.say(text)
         assert answer["type"] == "error"
@@ -78,7 +78,7 @@ def test_a_wrong_message_is_answered_and_the_session_goes_on(lend, text: str | b
         ({"on_illegal": "retry(9999999)"}, "Options: seed, episode_id, game, opponent, prompt, reply, seat"),
     ],
 )
-def test_a_wrong_option_is_answered_with_what_to_write(lend, option: dict[str, Any], why: str) -> None:
+def test_invalid_option_error_says_what_to_write(lend, option: dict[str, Any], why: str) -> None:
     with lend("tic_tac_toe").client() as client:
         code, message = client.refused("reset", **option)
         assert code == "VALIDATION_ERROR"
@@ -86,7 +86,7 @@ def test_a_wrong_option_is_answered_with_what_to_write(lend, option: dict[str, A
         assert client.reset(seed=1)["done"] is False
 
 
-def test_names_of_clients_never_become_paths(lend) -> None:
+def test_client_names_never_become_paths(lend) -> None:
     """An episode's name is told to its client, and stands in no file."""
     lent = lend("kuhn_poker")
     with lent.client() as client:
@@ -107,7 +107,7 @@ def test_long_replies_are_refused(lend) -> None:
         assert client.step("\ud800")["done"] is True  # a reply that UTF-8 cannot encode is a reply
 
 
-def test_a_message_of_five_mebibytes_ends_its_session_alone(lend) -> None:
+def test_oversized_message_ends_only_its_session(lend) -> None:
     lent = lend("tic_tac_toe")
     with lent.client() as other:
         other.reset(seed=1)
@@ -117,7 +117,7 @@ def test_a_message_of_five_mebibytes_ends_its_session_alone(lend) -> None:
         assert other.send("state")["data"]["step_count"] == 0
 
 
-def test_the_number_of_clients_is_bounded(lend) -> None:
+def test_number_of_clients_is_bounded(lend) -> None:
     lent = lend("tic_tac_toe", sessions=2)
     with lent.client() as one, lent.client() as two:
         one.reset()
@@ -135,7 +135,7 @@ def test_the_number_of_clients_is_bounded(lend) -> None:
             assert four.reset()["done"] is False
 
 
-def test_an_idle_session_ends(lend) -> None:
+def test_idle_session_ends(lend) -> None:
     with lend("tic_tac_toe", idle=0.05).client() as client:
         answer = json.loads(client.socket.recv())
         assert answer["data"]["code"] == "SESSION_ERROR"
@@ -143,7 +143,7 @@ def test_an_idle_session_ends(lend) -> None:
             client.socket.recv()
 
 
-def test_matches_of_many_clients_are_all_recorded(lend) -> None:
+def test_matches_of_all_clients_are_recorded(lend) -> None:
     lent = lend("goofspiel(num_cards=3)", "kuhn_poker", opponents=("mcts-5",))
     with lent.client() as one, lent.client("/kuhn_poker/ws") as two, lent.client() as three:
         clients = (one, two, three)
@@ -168,7 +168,7 @@ class Failing:
         raise RuntimeError("the deal is J Q")
 
 
-def test_a_player_that_fails_costs_its_match_alone(start, caplog, tmp_path: Path) -> None:
+def test_player_failure_costs_only_its_match(start, caplog, tmp_path: Path) -> None:
     offer = EnvOffer.from_names(["kuhn_poker"], ["random"])
     kept: list[Any] = []
     port = start(
@@ -195,7 +195,7 @@ class Waiting(Failing):
         return [Reply("pass") for _ in asks]
 
 
-def test_a_player_that_never_answers_costs_its_match_alone(start, caplog, tmp_path: Path) -> None:
+def test_unresponsive_player_costs_only_its_match(start, caplog, tmp_path: Path) -> None:
     offer, player = EnvOffer.from_names(["kuhn_poker"]), Waiting()
     offer = EnvOffer(offer.games, {"waiting": SharedPlayer(player, 0.05), **offer.opponents}, offer.on_illegal)
     with Lent(start(build_environments_app(offer, lambda played: None)).port, tmp_path).client() as client:
@@ -208,7 +208,7 @@ def test_a_player_that_never_answers_costs_its_match_alone(start, caplog, tmp_pa
         player.may_answer.set()
 
 
-def test_what_is_answered_over_http(lend) -> None:
+def test_http_endpoints_describe_the_server(lend) -> None:
     lent = lend("tic_tac_toe", "goofspiel(num_cards=3)")
     assert ask(lent.port, path="/health") == (200, {"status": "healthy"})
     about = ask(lent.port, path="/metadata").data
@@ -222,7 +222,7 @@ def test_what_is_answered_over_http(lend) -> None:
         assert answer.code in ("no_such_route", "unknown_game")
 
 
-def test_a_game_that_is_not_lent_has_no_socket(lend) -> None:
+def test_unserved_game_has_no_socket(lend) -> None:
     lent = lend("tic_tac_toe")
     for path in ("/connect_four/ws", "/ws?game=connect_four", "/..%2f..%2fetc%2fpasswd/ws"):
         with pytest.raises(InvalidStatus) as refused, lent.client(path):
@@ -230,7 +230,7 @@ def test_a_game_that_is_not_lent_has_no_socket(lend) -> None:
         assert refused.value.response.status_code == 404
 
 
-def test_a_token_opens_everything_but_health(lend) -> None:
+def test_token_protects_everything_but_health(lend) -> None:
     lent = lend("tic_tac_toe", token="s3cret")
     assert ask(lent.port, path="/health").status == 200
     assert ask(lent.port, path="/metadata").code == "no_token"
@@ -242,7 +242,7 @@ def test_a_token_opens_everything_but_health(lend) -> None:
             assert client.reset()["done"] is False
 
 
-def test_foreign_hosts_and_pages_get_no_socket(lend) -> None:
+def test_foreign_hosts_and_origins_get_no_socket(lend) -> None:
     lent = lend("tic_tac_toe")
     with pytest.raises(InvalidStatus, match="403"), lent.client(origin="http://evil.example"):
         pass
@@ -250,7 +250,7 @@ def test_foreign_hosts_and_pages_get_no_socket(lend) -> None:
 
 
 @pytest.mark.parametrize("value", [None, 5, "x", [], {}, ["a"], True, [[]], "\ud800", -1, 1.5], ids=ascii)
-def test_a_field_of_another_type_is_read_or_refused(value: Any) -> None:
+def test_reset_field_of_another_type_is_accepted_or_refused(value: Any) -> None:
     session = EnvSession(EnvOffer.from_names(["tic_tac_toe"]), "tic_tac_toe", lambda played: None)
     for field in ("seed", "episode_id", *OPTIONS):
         with suppress(WireError):
@@ -264,7 +264,7 @@ def test_a_field_of_another_type_is_read_or_refused(value: Any) -> None:
             assert Incoming.parse(json.dumps(sent))
 
 
-def test_an_abandoned_match_releases_what_it_holds(lend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_abandoned_match_releases_its_resources(lend, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[str] = []
     all_closed = threading.Event()
 
