@@ -1,4 +1,4 @@
-"""The prompts and the tolerance by which a run checks after each update that the engine plays the learned policy."""
+"""Prompts and tolerance for the check after each update that the engine plays the learned policy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gymposium_train.backends.canary import sample_prompts
 from gymposium_train.learner.precision import compute_tolerance
 
 
-def test_the_learner_scores_as_the_engine_does(model_directory: Path) -> None:
+def test_learner_scores_match_engine_scores(model_directory: Path) -> None:
     loaded, learner = learning(model_directory)
     engine = loaded.engine(Policy("learner", 0))
     pairs = [*make_pairs(loaded), make_pairs(loaded)[0]]
@@ -27,7 +27,7 @@ def test_the_learner_scores_as_the_engine_does(model_directory: Path) -> None:
 
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel(num_cards=4)", "2048", "trace"])
-def test_there_are_prompts_for_every_kind_of_game(tiny: LoadedModel, game: str) -> None:
+def test_every_kind_of_game_has_prompts(tiny: LoadedModel, game: str) -> None:
     """Turn by turn, simultaneous, with one seat, and free text; the prompts are the same each time."""
     loaded = load_game(game)
     found = [
@@ -38,7 +38,7 @@ def test_there_are_prompts_for_every_kind_of_game(tiny: LoadedModel, game: str) 
     assert len(set(found[0])) == 2
 
 
-def test_prompts_leave_room_for_a_reply_or_the_run_says_what_to_do(tiny: LoadedModel) -> None:
+def test_prompts_leave_room_for_a_reply(tiny: LoadedModel) -> None:
     chat, game = tiny.chat, load_game("tic_tac_toe")
     lengths = sorted(len(p) for p in sample_prompts(game, "compact", get_reader("move"), chat, context=4096, seed=0))
     found = sample_prompts(game, "compact", get_reader("move"), chat, context=lengths[0] + 1, seed=0)
@@ -47,7 +47,7 @@ def test_prompts_leave_room_for_a_reply_or_the_run_says_what_to_do(tiny: LoadedM
         sample_prompts(game, "compact", get_reader("move"), chat, context=lengths[0], seed=0)
 
 
-def test_the_coarsest_numbers_say_how_near_is_right(tiny: LoadedModel, model_directory: Path) -> None:
+def test_tolerance_follows_the_coarsest_dtype(tiny: LoadedModel, model_directory: Path) -> None:
     assert compute_tolerance(tiny.model, torch.float32) == 5e-5
     assert compute_tolerance(tiny.model, torch.float16) == 0.015
     pytest.importorskip("bitsandbytes")

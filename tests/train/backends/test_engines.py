@@ -1,4 +1,4 @@
-"""The engine of a plugin: players can name it, and a run can publish to it."""
+"""Engines of plugins: players can name them, and runs can publish to them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def plugin(tmp_path: Path) -> Iterator[object]:
     host.cache_clear()
 
 
-def test_a_player_names_an_engine_and_its_settings(plugin: object, model_directory: Path) -> None:
+def test_player_options_name_an_engine_and_its_settings(plugin: object, model_directory: Path) -> None:
     text = f"lm:{model_directory}?engine=strange&workers=2&quick=true&temperature=1"
     player, again = make_player(text), make_player(text)
     assert isinstance(player, LanguageModelPlayer)
@@ -90,14 +90,14 @@ def test_a_player_names_an_engine_and_its_settings(plugin: object, model_directo
         ("engine=http://127.0.0.1:1&at_once=0", BadOption, "Use 1 or more concurrent requests"),
     ],
 )
-def test_engines_that_cannot_play_are_refused(
+def test_invalid_engines_are_refused(
     plugin: object, model_directory: Path, options: str, error: type[GymposiumError], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         make_player(f"lm:{model_directory}?{options}")
 
 
-def test_a_run_publishes_to_it_and_closes_it(plugin: object, model_directory: Path, tmp_path: Path) -> None:
+def test_run_publishes_to_the_engine_and_closes_it(plugin: object, model_directory: Path, tmp_path: Path) -> None:
     config = TrainConfig(
         games=("kuhn_poker",),
         model=Model(name=str(model_directory), tune="lora", lora=Lora(rank=RANK)),
@@ -120,7 +120,7 @@ def test_a_run_publishes_to_it_and_closes_it(plugin: object, model_directory: Pa
     assert [trainee.engine] == plugin.CLOSED  # type: ignore[attr-defined]
 
 
-def test_a_config_that_the_engine_cannot_serve_is_refused(plugin: object) -> None:
+def test_unservable_configs_are_refused(plugin: object) -> None:
     with pytest.raises(GymposiumError, match=r"engine.kind = strange: this engine receives an adapter"):
         check(TrainConfig(games=("kuhn_poker",), model=Model(tune="full"), engine=make_engine_table("strange")))
     with pytest.raises(GymposiumError, match=r'engine.kind = "strang": it must be one of .*strange'):
@@ -129,7 +129,7 @@ def test_a_config_that_the_engine_cannot_serve_is_refused(plugin: object) -> Non
         build_config({"games": ["kuhn_poker"], "engine": {"kind": "strange", "workers": True}})
 
 
-def test_the_engine_of_the_how_to_plays(model_directory: Path, tmp_path: Path) -> None:
+def test_docs_example_engine_plays(model_directory: Path, tmp_path: Path) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     file = tmp_path / "my_engine.py"
     file.write_text(code)

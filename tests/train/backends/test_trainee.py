@@ -1,4 +1,4 @@
-"""The trainee: it publishes what was learned, versions keep their weights, and the learner is not affected."""
+"""The trainee publishes what was learned, keeps the weights of versions, and does not affect the learner."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ class TraineeParts:
 
 
 @contextmanager
-def made(
-    model: Path, run: Path, kind: Any, tune: Any, staleness: int = 0, going_on: dict[str, Any] | None = None
+def start_trainee(
+    model: Path, run: Path, kind: Any, tune: Any, staleness: int = 0, resume_from: dict[str, Any] | None = None
 ) -> Iterator[TraineeParts]:
-    """A trainee of a model; `going_on` holds the tensors of a checkpoint of its learner."""
+    """A trainee of a model; `resume_from` holds the tensors of a checkpoint of its learner."""
     config = TrainConfig(
         games=("kuhn_poker", "tic_tac_toe"),
         model=Model(name=str(model), tune=tune, lora=Lora(rank=RANK)),
@@ -75,8 +75,8 @@ def made(
     loaded, learner = learning(model, tune)
     games = [load_game(game) for game in config.games]
     with make_trainee(config, run, LocalModel(config, loaded, learner), games) as who:
-        if going_on is not None:
-            learner.load(going_on)
+        if resume_from is not None:
+            learner.load(resume_from)
         yield TraineeParts(who, learner, loaded, config)
 
 
@@ -85,8 +85,8 @@ def near(scores: list[tuple[float, ...]]) -> list[Any]:
 
 
 @every_way
-def test_what_is_published_is_what_was_learned(model_directory: Path, tmp_path: Path, kind: str, tune: str) -> None:
-    with made(model_directory, tmp_path, kind, tune) as it:
+def test_publishes_the_learned_weights(model_directory: Path, tmp_path: Path, kind: str, tune: str) -> None:
+    with start_trainee(model_directory, tmp_path, kind, tune) as it:
         with pytest.raises(GymposiumError, match=r"Call publish\(\) first"):
             _ = it.who.player
         cast: PlayerSource = it.who.players
@@ -106,8 +106,8 @@ def test_what_is_published_is_what_was_learned(model_directory: Path, tmp_path: 
 
 
 @every_way
-def test_a_version_of_the_past_keeps_its_weights(model_directory: Path, tmp_path: Path, kind: str, tune: str) -> None:
-    with made(model_directory, tmp_path, kind, tune) as it:
+def test_past_versions_keep_their_weights(model_directory: Path, tmp_path: Path, kind: str, tune: str) -> None:
+    with start_trainee(model_directory, tmp_path, kind, tune) as it:
         it.who.publish()
         it.step()
         expected = it.played()
@@ -129,11 +129,11 @@ def test_a_version_of_the_past_keeps_its_weights(model_directory: Path, tmp_path
 
 
 @every_way
-def test_the_learner_learns_as_if_nobody_played(model_directory: Path, tmp_path: Path, kind: str, tune: str) -> None:
+def test_playing_does_not_affect_learning(model_directory: Path, tmp_path: Path, kind: str, tune: str) -> None:
     """To the bit, while past versions are kept, released and played."""
 
     def weights(crowded: bool) -> dict[str, torch.Tensor]:
-        with made(model_directory, tmp_path / str(crowded), kind, tune) as it:
+        with start_trainee(model_directory, tmp_path / str(crowded), kind, tune) as it:
             drawn = torch.random.get_rng_state()
             for number in range(4):
                 if crowded:
@@ -158,11 +158,9 @@ def test_the_learner_learns_as_if_nobody_played(model_directory: Path, tmp_path:
 
 
 @lagging
-def test_matches_end_under_the_policy_that_began_them(
-    model_directory: Path, tmp_path: Path, kind: str, tune: str
-) -> None:
+def test_matches_finish_with_their_initial_policy(model_directory: Path, tmp_path: Path, kind: str, tune: str) -> None:
     """With a bound of two, a player continues for two more publishes."""
-    with made(model_directory, tmp_path, kind, tune, staleness=2) as it:
+    with start_trainee(model_directory, tmp_path, kind, tune, staleness=2) as it:
         it.who.publish()
         begun, expected = it.who.player, it.played()
         for _ in range(2):
@@ -178,10 +176,10 @@ def test_matches_end_under_the_policy_that_began_them(
 
 
 @every_way
-def test_a_run_that_goes_on_publishes_what_it_had(model_directory: Path, tmp_path: Path, kind: str, tune: str) -> None:
+def test_resumed_run_republishes_its_versions(model_directory: Path, tmp_path: Path, kind: str, tune: str) -> None:
     """The run was interrupted two versions later, and learns them again: once with the same numbers, once with
     others."""
-    with made(model_directory, tmp_path, kind, tune) as it:
+    with start_trainee(model_directory, tmp_path, kind, tune) as it:
         it.who.publish()
         first = it.who.players.keep()
         past, second = it.played(), it.step()
@@ -192,7 +190,7 @@ def test_a_run_that_goes_on_publishes_what_it_had(model_directory: Path, tmp_pat
             it.who.players.keep()
         lost = it.played()
     for steps in (2, 1, 2):
-        with made(model_directory, tmp_path, kind, tune, going_on=checkpoint) as it:
+        with start_trainee(model_directory, tmp_path, kind, tune, resume_from=checkpoint) as it:
             it.who.publish()
             assert it.who.policy == second
             assert it.played() == near(at_checkpoint)
@@ -209,9 +207,9 @@ def test_a_run_that_goes_on_publishes_what_it_had(model_directory: Path, tmp_pat
             assert (it.played(third) == near(lost)) == (steps == 2)
 
 
-def test_rollouts_beside_updates_are_of_one_policy_each(model_directory: Path, tmp_path: Path) -> None:
+def test_concurrent_rollouts_use_one_policy_each(model_directory: Path, tmp_path: Path) -> None:
     """Two threads share the trainee: one plays matches, some of them against past versions, while the other learns."""
-    with made(model_directory, tmp_path, "own", "lora", staleness=1) as it:
+    with start_trainee(model_directory, tmp_path, "own", "lora", staleness=1) as it:
         config = it.config.model_copy(
             update={
                 "rollout": RolloutSettings(groups=4, group_size=4, growth=1.0),
@@ -245,9 +243,9 @@ def test_rollouts_beside_updates_are_of_one_policy_each(model_directory: Path, t
     assert all(step - 1 <= version <= step for step, version in enumerate(versions))
 
 
-def test_only_versions_that_are_needed_stay(model_directory: Path, tmp_path: Path) -> None:
+def test_unneeded_versions_are_released(model_directory: Path, tmp_path: Path) -> None:
     """In memory those within the bound and the past ones; on disk also the version released last and the kept ones."""
-    with made(model_directory, tmp_path, "own", "lora", staleness=1) as it:
+    with start_trainee(model_directory, tmp_path, "own", "lora", staleness=1) as it:
         store = AdapterStore(tmp_path / "versions")
         held, there = [], []
         for number in range(7):
@@ -266,9 +264,9 @@ def test_only_versions_that_are_needed_stay(model_directory: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", ["shared", "own"])
-def test_an_update_that_never_arrived_stops_the_run(model_directory: Path, tmp_path: Path, kind: str) -> None:
+def test_missing_update_stops_the_run(model_directory: Path, tmp_path: Path, kind: str) -> None:
     """The model that learns is not the one that is published."""
-    with made(model_directory, tmp_path, kind, "lora") as it:
+    with start_trainee(model_directory, tmp_path, kind, "lora") as it:
         other, it.who.learner = learning(model_directory)
         it.who.digest = partial(compute_lora_digest, other.model)
         it.who.publish()
@@ -280,7 +278,7 @@ def test_an_update_that_never_arrived_stops_the_run(model_directory: Path, tmp_p
 
 
 @pytest.mark.parametrize("kind", ["shared", "own"])
-def test_a_learner_in_four_bits_is_played(model_directory: Path, tmp_path: Path, kind: Any) -> None:
+def test_four_bit_learner_matches_its_engine(model_directory: Path, tmp_path: Path, kind: Any) -> None:
     """Both sides quantize alike, and compute in float32 on a CPU, so the difference is as small as without
     quantization."""
     pytest.importorskip("bitsandbytes")

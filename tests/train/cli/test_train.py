@@ -33,21 +33,21 @@ def gymposium(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, ["train", *map(str, arguments)], prog_name="gymposium")
 
 
-def planned(*arguments: str | Path) -> TrainConfig:
+def plan_config(*arguments: str | Path) -> TrainConfig:
     done = gymposium(*arguments, "--dry-run")
     assert done.exit_code == 0, done.output
     return parse_toml_config(done.stdout)
 
 
-def refused(*arguments: str | Path) -> str:
+def run_refused(*arguments: str | Path) -> str:
     done = gymposium(*arguments)
     assert done.exit_code == 2, done.output
     assert "Traceback" not in done.output
     return done.stderr
 
 
-def test_the_main_job_is_the_defaults() -> None:
-    config = planned("--game", "tic_tac_toe", "--opponent", "random", "--control")
+def test_defaults_train_against_random() -> None:
+    config = plan_config("--game", "tic_tac_toe", "--opponent", "random", "--control")
     assert config == TrainConfig(games=("tic_tac_toe",), control=True)
 
 
@@ -57,30 +57,30 @@ def test_shortcuts_are_settings() -> None:
         *('games=["hex","kuhn_poker"]', "stages=[{opponents={mcts-5=1}}]", "model.name=some/model"),
         *("seed=4", "steps=7"),
     )
-    config = planned(*options)
-    assert config == planned(*settings)
+    config = plan_config(*options)
+    assert config == plan_config(*settings)
     assert (config.stages, config.model.name) == ((Stage(opponents={"mcts-5": 1.0}),), "some/model")
 
 
-def test_the_later_goes_before_the_earlier(tmp_path: Path) -> None:
+def test_later_sources_override_earlier_ones(tmp_path: Path) -> None:
     """Defaults, preset, file, then the command line."""
     file = tmp_path / "mine.toml"
     file.write_text('steps = 9\n[prompting]\nprompt = "compact"\n[optimizer]\nlearning_rate = 1e-3\n', encoding="utf-8")
-    config = planned(file, "--preset", "self-play", "--seed", "3", "optimizer.learning_rate=1e-4")
+    config = plan_config(file, "--preset", "self-play", "--seed", "3", "optimizer.learning_rate=1e-4")
     assert config.games == ("kuhn_poker",)
     assert (config.steps, config.prompting.prompt, config.prompting.reply) == (9, "compact", "tags")
     assert (config.seed, config.optimizer.learning_rate) == (3, 1e-4)
 
 
-def test_a_plan_can_be_saved_and_given_back(tmp_path: Path) -> None:
+def test_dry_run_output_is_a_valid_config(tmp_path: Path) -> None:
     done = gymposium("--game", "tic_tac_toe", "steps=5", "--dry-run")
     file = tmp_path / "plan.toml"
     file.write_text(done.stdout, encoding="utf-8")
-    assert planned(file) == parse_toml_config(done.stdout)
+    assert plan_config(file) == parse_toml_config(done.stdout)
     assert "nothing was done" in done.stderr
 
 
-def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, model_directory: Path) -> None:
+def test_dry_run_describes_the_run_without_side_effects(tmp_path: Path, model_directory: Path) -> None:
     where = tmp_path / "run"
     arguments = ("--game", "tic_tac_toe", "--game", "2048", "--model", model_directory, "--out", where, "steps=3")
     settings = ("model.tune=lora", "rollout.growth=4", "rollout.groups=2", "rollout.group_size=8", "--control")
@@ -109,18 +109,18 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, mode
         ("--metrics", "rollout/win,perfs/*"),
     ],
 )
-def test_a_dry_run_refuses_unknown_names(option: str, name: str) -> None:
+def test_dry_run_refuses_unknown_names(option: str, name: str) -> None:
     done = gymposium("--game", "tic_tac_toe", "steps=1", "--dry-run", option, name)
     assert done.exit_code == 2
     assert f" {name.rpartition(',')[2]!r}" in " ".join(done.output.split())
 
 
 @pytest.mark.parametrize("names", ["train/grad_norm,perf/*", "rollout/win/mcts-50", "rollout/win/mcts-*", "rollout/*"])
-def test_a_dry_run_takes_metrics_and_patterns_of_them(names: str) -> None:
-    assert planned("--game", "tic_tac_toe", "steps=1", "--metrics", names).games == ("tic_tac_toe",)
+def test_dry_run_accepts_metric_patterns(names: str) -> None:
+    assert plan_config("--game", "tic_tac_toe", "steps=1", "--metrics", names).games == ("tic_tac_toe",)
 
 
-def test_a_dry_run_estimates_the_memory_by_part(model_directory: Path) -> None:
+def test_dry_run_estimates_memory_by_part(model_directory: Path) -> None:
     asked = ("--game", "tic_tac_toe", "--model", model_directory, "--dry-run", "--memory", "prompting.reply=move")
     shown = gymposium(*asked)
     assert shown.exit_code == 0, shown.output
@@ -131,17 +131,17 @@ def test_a_dry_run_estimates_the_memory_by_part(model_directory: Path) -> None:
     resting = memory["weights"] + memory["gradients"] + memory["optimizer"]
     assert memory["peak"] == resting + max(memory["activations"] + memory["logits"], memory["cache"])
     assert (memory["layout"], memory["checkpointing"], memory["fits"]) == ("shared", False, True)
-    assert "Add --dry-run" in refused("--game", "tic_tac_toe", "--memory")
+    assert "Add --dry-run" in run_refused("--game", "tic_tac_toe", "--memory")
 
 
-def test_a_dry_run_shows_the_small_model_that_the_games_need() -> None:
+def test_dry_run_shows_the_small_model_for_the_games() -> None:
     told = json.loads(gymposium("--game", "mail", "--dry-run", "--json").stdout)
     assert (told["config"]["model"]["small"]["prose"], told["config"]["prompting"]["context"]) == (True, "full")
     prose = SmallModel(prose=True)
     assert f"{prose.parameters(prose.tokens):,} parameters" in told["outline"]["model"]
 
 
-def test_it_counts_what_peft_trains(tiny: Any, model_directory: Path) -> None:
+def test_trainable_parameter_count_matches_peft(tiny: Any, model_directory: Path) -> None:
     from gymposium_agents.lora.attach import attach_lora
     from gymposium_agents.models.loading import load_model
 
@@ -174,11 +174,11 @@ def test_it_counts_what_peft_trains(tiny: Any, model_directory: Path) -> None:
         (["--game", "tic_tac_toe", "--out", "/dev/null/run"], "--out /dev/null/run: cannot be written"),
     ],
 )
-def test_bad_input_is_told_before_any_work(
+def test_bad_input_fails_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    said = " ".join(refused(*arguments).split())
+    said = " ".join(run_refused(*arguments).split())
     assert message in said
     assert "Run directory" not in said
     assert not list(tmp_path.iterdir())
@@ -206,16 +206,16 @@ def test_bad_input_is_told_before_any_work(
     ],
 )
 def test_problems_name_the_option_that_was_typed(arguments: list[str], message: str) -> None:
-    assert message in " ".join(refused(*arguments, "--dry-run").split())
+    assert message in " ".join(run_refused(*arguments, "--dry-run").split())
 
 
 @pytest.mark.parametrize("dry", [("--dry-run",), ()])
-def test_a_logger_whose_library_is_not_installed_is_found_before_any_work(
+def test_missing_logger_library_fails_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "tensorboard", None)  # what Python has for a module that must not be found
-    said = " ".join(refused("--game", "tic_tac_toe", "loggers.tensorboard={}", *dry).split())
+    said = " ".join(run_refused("--game", "tic_tac_toe", "loggers.tensorboard={}", *dry).split())
     assert 'pip install "gymposium-loggers[tensorboard]"' in said
     assert not list(tmp_path.iterdir())
 
@@ -244,7 +244,7 @@ class Recorder(Callback):
         self.ended.append(directory)
 
 
-def test_a_run_from_python_stops_goes_on_and_calls_back(tmp_path: Path) -> None:
+def test_python_run_stops_resumes_and_calls_back(tmp_path: Path) -> None:
     config = change_config(TrainConfig(games=("tic_tac_toe",)), "steps=3", "checkpoints.every=1", *SMALL)
     assert config.model.small == SmallModel(hidden=32, layers=1, heads=2)
     first, second = Recorder(stop_after=2), Recorder()
@@ -256,7 +256,7 @@ def test_a_run_from_python_stops_goes_on_and_calls_back(tmp_path: Path) -> None:
     kept = {state: state.read_text() for state in states}
     for state, text in kept.items():
         state.write_text(text.replace('"health"', '"heath"'))
-    said = refused("--resume", tmp_path / "run")
+    said = run_refused("--resume", tmp_path / "run")
     assert "state.json does not match this run's state (KeyError: 'health')" in said
     for state, text in kept.items():
         state.write_text(text)
@@ -273,11 +273,11 @@ def test_a_run_from_python_stops_goes_on_and_calls_back(tmp_path: Path) -> None:
     assert make_player(player).name == player
     with pytest.raises(BadOption, match="is not empty"):
         train(config, out=run.path)
-    assert "--resume" in refused("--game", "tic_tac_toe", "--out", run.path)
+    assert "--resume" in run_refused("--game", "tic_tac_toe", "--out", run.path)
 
 
 @pytest.mark.parametrize(("game", "wanted"), [("tic_tac_toe", "Play it: "), ("mail", "Evaluate it: ")])
-def test_only_weights_on_this_machine_are_offered_to_play(game: str, wanted: str, tmp_path: Path) -> None:
+def test_only_local_weights_are_offered_to_play(game: str, wanted: str, tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
     config = change_config(TrainConfig(games=(game,)), "model.tune=lora", "model.name=some/model", "cold_start.steps=0")
     run.adapter.mkdir()
@@ -290,7 +290,7 @@ def test_only_weights_on_this_machine_are_offered_to_play(game: str, wanted: str
     assert f"lm:{run.path}" in command
 
 
-def test_train_says_what_it_wants() -> None:
+def test_train_validates_its_arguments() -> None:
     with pytest.raises(BadOption, match="config is missing"):
         train()
     with pytest.raises(BadOption, match="Leave out config and out"):

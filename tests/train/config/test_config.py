@@ -1,4 +1,4 @@
-"""A config is read strictly, all problems are reported at once, and its own text reads as the same config."""
+"""Configs are parsed strictly, report all problems at once, and round-trip through their text."""
 
 from __future__ import annotations
 
@@ -82,21 +82,21 @@ def values(node: schema.Node) -> st.SearchStrategy[Any]:
 
 @given(data=values(schema.load_schema()))
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
-def test_a_config_comes_back_from_its_own_text(data: dict[str, Any]) -> None:
+def test_configs_round_trip(data: dict[str, Any]) -> None:
     config = build_config(data)
     assert parse_toml_config(config_to_toml(config)) == config
     assert parse_json_config(config_to_json(config)) == config
     assert build_config(config_to_data(config)) == config
 
 
-def test_what_may_be_left_out_is_left_out_by_default() -> None:
+def test_optional_settings_default_to_none() -> None:
     """TOML cannot write None, so another default could never be reverted."""
     for path, node in schema.list_settings():
         if any(option.get("type") == "null" for option in node.get("anyOf", [])):
             assert node["default"] is None, schema.format_path(path)
 
 
-def test_every_setting_is_documented_and_has_a_default_or_must_be_given() -> None:
+def test_every_setting_is_documented_and_has_a_default_or_is_required() -> None:
     for path, node in schema.list_settings():
         name = schema.format_path(path)
         assert node.get("description"), name
@@ -183,14 +183,14 @@ def test_every_setting_is_documented_and_has_a_default_or_must_be_given() -> Non
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_path_value_and_what_may_be(data: dict[str, Any], problems: list[str]) -> None:
+def test_problems_name_path_value_and_alternatives(data: dict[str, Any], problems: list[str]) -> None:
     with pytest.raises(BadConfig) as caught:
         build_config(data)
     for problem in problems:
         assert problem in str(caught.value)
 
 
-def test_overrides_are_toml_and_a_bare_word_is_text() -> None:
+def test_overrides_are_toml_or_bare_words() -> None:
     config = change_config(
         BASE,
         "optimizer.learning_rate=1e-5",
@@ -231,13 +231,13 @@ def test_overrides_are_toml_and_a_bare_word_is_text() -> None:
         ("steps=2020-01-01", 'steps = "2020-01-01"'),
     ],
 )
-def test_an_override_that_cannot_be_is_refused(override: str, message: str) -> None:
+def test_invalid_overrides_are_refused(override: str, message: str) -> None:
     with pytest.raises(BadOption) as caught:
         change_config(BASE, override)
     assert message in str(caught.value)
 
 
-def test_another_kind_begins_its_table_anew() -> None:
+def test_changing_the_kind_resets_its_table() -> None:
     gae = change_config(BASE, "credit.kind=gae", "credit.critic.warmup=3", "credit.normalise=false")
     assert isinstance(gae.credit, GaeSettings)
     assert (gae.credit.critic.warmup, gae.credit.normalise) == (3, False)
@@ -250,12 +250,12 @@ def test_another_kind_begins_its_table_anew() -> None:
     assert change_config(change_config(BASE, "kl.weight=0.3"), "kl=").kl == BASE.kl
 
 
-def test_one_setting_is_given_once() -> None:
+def test_refuses_duplicate_overrides() -> None:
     with pytest.raises(BadOption, match="steps=1 and steps=2 both set steps"):
         change_config(BASE, "steps=1", "steps=2")
 
 
-def test_files_are_read_by_their_ending(tmp_path: Path) -> None:
+def test_file_format_follows_the_extension(tmp_path: Path) -> None:
     toml, run = tmp_path / "mine.toml", tmp_path / "config.json"
     toml.write_text('games = ["kuhn_poker"]\nseed = 0x10\n[optimizer]\nepochs = 3\n', encoding="utf-8")
     run.write_text(config_to_json(BASE), encoding="utf-8")
@@ -275,7 +275,7 @@ def test_files_are_read_by_their_ending(tmp_path: Path) -> None:
         read_config(tmp_path / "nowhere.toml")
 
 
-def test_layers_are_merged_table_by_table() -> None:
+def test_layers_merge_by_table() -> None:
     first = {"games": ["a"], "optimizer": {"epochs": 3, "minibatches": 4}, "stages": [{"promote": 0.5}, {}]}
     assert merge_data(first, {"optimizer": {"epochs": 1}, "stages": [{}]}) == {
         "games": ["a"],
@@ -285,7 +285,7 @@ def test_layers_are_merged_table_by_table() -> None:
     assert first["optimizer"] == {"epochs": 3, "minibatches": 4}
 
 
-def test_groups_grow_and_rates_fall() -> None:
+def test_group_sizes_grow_and_rates_fall() -> None:
     config = change_config(
         BASE,
         *("steps=5", "rollout.group_size=10", "rollout.growth=4", "entropy.weight=0.1", "entropy.final_share=0"),
@@ -308,19 +308,19 @@ def test_groups_grow_and_rates_fall() -> None:
         ("constant", [1.0, 1.0, 1.0, 1.0, 1.0]),
     ],
 )
-def test_the_schedule_of_the_learning_rate(schedule: str, shares: list[float]) -> None:
+def test_learning_rate_follows_its_schedule(schedule: str, shares: list[float]) -> None:
     config = change_config(BASE, "steps=5", "optimizer.warmup_steps=0", f"optimizer.schedule={schedule}")
     rates = [learning_rate(config, Pace(config)(step), step) for step in range(5)]
     assert [rate / config.optimizer.learning_rate for rate in rates] == pytest.approx(shares, abs=1e-4)
 
 
 @pytest.mark.parametrize("wrong", ["beta1=1", "beta2=-0.1", "weight_decay=-1", "schedule=step"])
-def test_settings_of_adamw_are_checked(wrong: str) -> None:
+def test_adamw_settings_are_validated(wrong: str) -> None:
     with pytest.raises(BadOption, match=rf"optimizer\.{wrong.partition('=')[0]}"):
         change_config(BASE, f"optimizer.{wrong}")
 
 
-def test_a_budget_is_used_up_whatever_a_step_takes() -> None:
+def test_budget_is_used_up_for_any_step_cost() -> None:
     """It ends with the step that comes nearest to it, and is counted from what the cold start left of it."""
     pace = Pace(change_config(BASE, "budget=100"), used=40.0)
     assert pace(0) == 0.0
@@ -339,7 +339,7 @@ def test_a_budget_is_used_up_whatever_a_step_takes() -> None:
     assert late.is_over(1)
 
 
-def test_a_config_needs_no_torch() -> None:
+def test_importing_configs_does_not_load_torch() -> None:
     program = (
         "import sys, gymposium_train.cli.train\n"
         "from gymposium_train import TrainConfig, Callback\n"

@@ -1,4 +1,4 @@
-"""Defaults that depend on the model: the small one, a pretrained one, and one that training has written."""
+"""Defaults that depend on the model: small, pretrained, or written by training."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def values(config: TrainConfig) -> dict[str, Any]:
     return {name: at(config, name) for name in PRETRAINED if not name.startswith("credit.")}
 
 
-def planned(*arguments: str) -> TrainConfig:
+def plan_config(*arguments: str) -> TrainConfig:
     done = CliRunner().invoke(app, ["train", *arguments, "--dry-run"], prog_name="gymposium")
     assert done.exit_code == 0, done.output
     return parse_toml_config(done.stdout)
@@ -58,16 +58,16 @@ def make_config(**settings: Any) -> TrainConfig:
     return build_config({"games": ["tic_tac_toe"], **settings})
 
 
-def test_a_model_of_the_hub_has_the_defaults_of_a_pretrained_one_however_it_is_named(tmp_path: Path) -> None:
+def test_hub_models_get_pretrained_defaults(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(f'games = ["tic_tac_toe"]\nmodel.name = "{HUB}"\n', encoding="utf-8")
     for config in (
         NAMED,
         make_config(model={"name": HUB}),
         change_config(SMALL, f"model.name={HUB}"),
-        planned(str(file)),
-        planned("--game", "tic_tac_toe", "--model", HUB),
-        planned("--game", "tic_tac_toe", f"model.name={HUB}"),
+        plan_config(str(file)),
+        plan_config("--game", "tic_tac_toe", "--model", HUB),
+        plan_config("--game", "tic_tac_toe", f"model.name={HUB}"),
     ):
         assert config == NAMED
     expected = {name: value for name, value in PRETRAINED.items() if not name.startswith("credit.")}
@@ -77,7 +77,7 @@ def test_a_model_of_the_hub_has_the_defaults_of_a_pretrained_one_however_it_is_n
     check(NAMED, at_hand=False)
 
 
-def test_without_a_name_the_defaults_are_those_of_the_settings_classes() -> None:
+def test_unnamed_model_uses_class_defaults() -> None:
     assert (SMALL.prompting, SMALL.rollout, SMALL.optimizer) == (Prompting(), RolloutSettings(), Optimizer())
     assert SMALL.cold_start == ColdStart()
 
@@ -85,7 +85,7 @@ def test_without_a_name_the_defaults_are_those_of_the_settings_classes() -> None
 @pytest.mark.parametrize(
     "name", [name for name in PRETRAINED if not name.startswith("credit.") and at(SMALL, name) is not None]
 )
-def test_what_was_given_has_the_value_that_was_given(name: str) -> None:
+def test_explicit_values_win(name: str) -> None:
     small = at(SMALL, name)
     override = f"{name}={json.dumps(small)}"
     assert at(change_config(NAMED, override), name) == small
@@ -93,7 +93,7 @@ def test_what_was_given_has_the_value_that_was_given(name: str) -> None:
     assert change_config(change_config(NAMED, override), f"{name}=") == NAMED
 
 
-def test_a_setting_without_a_value_and_a_config_without_its_model_go_back_to_the_defaults() -> None:
+def test_cleared_settings_revert_to_defaults() -> None:
     assert change_config(NAMED, "optimizer.learning_rate=3e-5", "steps=7", "model.name=") == change_config(
         SMALL, "optimizer.learning_rate=3e-5", "steps=7"
     )
@@ -103,7 +103,7 @@ def test_a_setting_without_a_value_and_a_config_without_its_model_go_back_to_the
     assert build_config(data, [parse_override("optimizer.learning_rate="), parse_override("model.name=")]) == SMALL
 
 
-def test_tables_of_python_are_completed_and_left_as_they_are() -> None:
+def test_python_tables_are_completed_without_mutation() -> None:
     mine = Optimizer(epochs=3)
     named = TrainConfig(games=("tic_tac_toe",), model=NAMED.model, optimizer=mine, prompting=Prompting(max_tokens=9))
     assert (named.optimizer.epochs, named.optimizer.learning_rate, named.rollout.groups) == (3, 2e-4, 16)
@@ -114,7 +114,7 @@ def test_tables_of_python_are_completed_and_left_as_they_are() -> None:
     assert change_config(again, "model.name=").optimizer == mine
 
 
-def test_a_critic_of_a_pretrained_model_learns_more_slowly() -> None:
+def test_pretrained_critic_has_a_lower_learning_rate() -> None:
     small, named = (make_config(credit={"kind": "gae"}, model=model) for model in ({}, {"name": HUB}))
     for config, rate in ((small, 1e-2), (named, 1e-4), (change_config(small, f"model.name={HUB}"), 1e-4)):
         assert isinstance(config.credit, GaeSettings)
@@ -125,12 +125,12 @@ def test_a_critic_of_a_pretrained_model_learns_more_slowly() -> None:
     assert given.credit == small.credit
 
 
-def test_all_weights_of_a_pretrained_model_are_trained_at_a_lower_rate_than_a_lora() -> None:
+def test_full_training_has_a_lower_rate_than_lora() -> None:
     assert make_config(model={"name": HUB, "tune": "full"}).optimizer.learning_rate == 2e-5
     assert make_config(model={"tune": "full"}).optimizer.learning_rate == SMALL.optimizer.learning_rate
 
 
-def test_what_is_written_has_all_values_and_reads_as_the_same_config() -> None:
+def test_written_configs_are_complete_and_round_trip() -> None:
     data = json.loads(config_to_json(NAMED))
     assert (data["optimizer"]["learning_rate"], data["rollout"]["growth"]) == (2e-4, 1.0)
     back = (parse_json_config(config_to_json(NAMED)), parse_toml_config(config_to_toml(NAMED)))
@@ -149,7 +149,7 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_small_model_that_training_wrote_is_asked_as_it_was_and_has_no_cold_start(directory: Path) -> None:
+def test_small_trained_model_keeps_prompting_without_cold_start(directory: Path) -> None:
     config = make_config(model={"name": str(directory)})
     assert config.prompting == Prompting(prompt="compact", reply="json", context="last-2", max_tokens=30)
     assert config.cold_start == ColdStart(steps=0)
@@ -160,7 +160,7 @@ def test_a_small_model_that_training_wrote_is_asked_as_it_was_and_has_no_cold_st
     )
 
 
-def test_a_large_model_that_training_wrote_is_asked_as_it_was_and_trained_as_a_pretrained_one(
+def test_large_trained_model_keeps_prompting_with_pretrained_defaults(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(defaults, "SMALL", 12)
@@ -173,14 +173,14 @@ def test_a_large_model_that_training_wrote_is_asked_as_it_was_and_trained_as_a_p
 
 
 @pytest.mark.parametrize("lost", ["player.json", "model.safetensors"])
-def test_any_other_directory_holds_a_pretrained_model(directory: Path, lost: str) -> None:
+def test_other_directories_hold_pretrained_models(directory: Path, lost: str) -> None:
     (directory / lost).unlink()
     config = make_config(model={"name": str(directory)})
     assert (config.optimizer, config.rollout) == (NAMED.optimizer, NAMED.rollout)
     assert (config.prompting == NAMED.prompting) == (lost == "player.json")
 
 
-def test_files_that_cannot_be_read(directory: Path) -> None:
+def test_unreadable_files_are_handled(directory: Path) -> None:
     (directory / "model.safetensors").write_bytes(b"{")
     assert make_config(model={"name": str(directory)}).optimizer == NAMED.optimizer
     (directory / "player.json").write_text("{", encoding="utf-8")
@@ -192,7 +192,7 @@ def test_files_that_cannot_be_read(directory: Path) -> None:
     assert build_config(complete).optimizer == NAMED.optimizer  # nothing was left out, so nothing is looked up
 
 
-def test_the_page_lists_them() -> None:
+def test_docs_list_the_defaults() -> None:
     page = PAGE.read_text(encoding="utf-8")
     told = dict(re.findall(r"^\| `([a-z_.]+)` \| [^|]+ \| `([^`]+)` \|", page, re.MULTILINE))
     expected = {name: json.dumps(value).strip('"') for name, value in PRETRAINED.items() if value is not None}
@@ -200,7 +200,7 @@ def test_the_page_lists_them() -> None:
     assert {name: told.get(name) for name in expected} == expected
 
 
-def test_imitation_follows_what_is_trained() -> None:
+def test_cold_start_follows_the_trained_weights() -> None:
     data: dict[str, Any] = {"games": ["tic_tac_toe"], "model": {"name": HUB}}
     lora = build_config(data).cold_start
     assert (lora.tune, lora.learning_rate) == ("lora", PRETRAINED["cold_start.learning_rate"])
@@ -212,7 +212,7 @@ def test_imitation_follows_what_is_trained() -> None:
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, Path.touch])
-def test_weights_that_are_no_file_are_not_waited_for(tmp_path: Path, make: Callable[[Path], object]) -> None:
+def test_special_files_as_weights_do_not_block(tmp_path: Path, make: Callable[[Path], object]) -> None:
     PlayerSettings().save(tmp_path)
     make(tmp_path / "model.safetensors")
     config = TrainConfig(games=("tic_tac_toe",), model={"name": str(tmp_path)})  # type: ignore[arg-type]
@@ -229,7 +229,7 @@ def test_weights_that_are_no_file_are_not_waited_for(tmp_path: Path, make: Calla
         (["prompting.thinking=true", "prompting.reply=tags", "evaluation.temperature=0"], 0.0),
     ],
 )
-def test_models_that_think_are_not_evaluated_greedily(settings: list[str], temperature: float) -> None:
+def test_thinking_models_are_not_evaluated_greedily(settings: list[str], temperature: float) -> None:
     config = build_config(
         {"games": ["tic_tac_toe"], "model": {"name": "m"}}, [parse_override(text) for text in settings]
     )
@@ -237,12 +237,12 @@ def test_models_that_think_are_not_evaluated_greedily(settings: list[str], tempe
 
 
 @pytest.mark.parametrize(("kind", "schedule"), [("shared", "rounds"), ("own", "rounds"), ("vllm", "streaming")])
-def test_matches_stream_with_a_server(kind: str, schedule: str) -> None:
+def test_server_engines_default_to_streaming(kind: str, schedule: str) -> None:
     assert make_engine_table(kind).schedule == schedule
     assert make_engine_table(kind, schedule="rounds").schedule == "rounds"
 
 
-def test_gspo_has_the_bounds_and_the_mean_of_its_paper_and_compares_the_learner_with_itself() -> None:
+def test_gspo_defaults_follow_its_paper() -> None:
     config = change_config(SMALL, "objective.kind=gspo")
     assert isinstance(config.objective, GspoSettings)
     assert (config.objective.clip_low, config.objective.clip_high) == (3e-4, 4e-4)

@@ -1,4 +1,4 @@
-"""Combinations that make no sense are refused, each with the reason and what to change."""
+"""Nonsensical combinations are refused with a reason and a fix."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gymposium_train.run.measures import panel
 BASE = build_config({"games": ["tic_tac_toe"]})
 
 
-def problems(*overrides: str, at_hand: bool = False) -> Sequence[str]:
+def list_problems(*overrides: str, at_hand: bool = False) -> Sequence[str]:
     """What is said of the defaults with these settings."""
     config = change_config(BASE, *overrides)
     try:
@@ -33,13 +33,13 @@ def problems(*overrides: str, at_hand: bool = False) -> Sequence[str]:
     return ()
 
 
-def test_the_defaults_make_sense() -> None:
+def test_defaults_make_sense() -> None:
     check(TrainConfig(games=("tic_tac_toe",)))
     check(TrainConfig(games=("tic_tac_toe", "kuhn_poker", "2048"), control=True))
 
 
 @pytest.mark.parametrize("seats", [3, 4, 5, 6])
-def test_the_defaults_make_sense_for_any_number_of_seats(seats: int) -> None:
+def test_defaults_make_sense_for_any_number_of_seats(seats: int) -> None:
     game = load_game(f"universal_poker(players={seats})")
     config = TrainConfig(games=(game.name, "tic_tac_toe"))
     check(config)
@@ -120,8 +120,8 @@ GAE = "credit.kind=gae"
         (("stages.0.opponents={human=1}",), "stages: human: training needs too many matches for a person"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_the_reason(overrides: tuple[str, ...], said: str) -> None:
-    found = problems(*overrides)
+def test_nonsensical_combinations_are_refused_with_a_reason(overrides: tuple[str, ...], said: str) -> None:
+    found = list_problems(*overrides)
     assert any(said in problem for problem in found), found
 
 
@@ -150,8 +150,8 @@ def test_what_makes_no_sense_is_refused_with_the_reason(overrides: tuple[str, ..
         ('games=["mail"]', "model.name=some/model", "prompting.reply=tools", "prompting.thinking=true"),
     ],
 )
-def test_what_makes_sense_is_not_refused(overrides: tuple[str, ...]) -> None:
-    assert problems(*overrides) == ()
+def test_sensible_combinations_are_accepted(overrides: tuple[str, ...]) -> None:
+    assert list_problems(*overrides) == ()
 
 
 @pytest.mark.parametrize(
@@ -170,19 +170,19 @@ def test_what_makes_sense_is_not_refused(overrides: tuple[str, ...]) -> None:
         ("evaluation.curve_matches=10", "evaluation.every=0"),
     ],
 )
-def test_a_setting_that_would_do_nothing_is_refused(overrides: tuple[str, ...]) -> None:
+def test_settings_without_effect_are_refused(overrides: tuple[str, ...]) -> None:
     name = overrides[0].partition("=")[0]
-    [found] = problems(*overrides)
+    [found] = list_problems(*overrides)
     assert found.startswith(f"{name} = ")
     assert ": it has an effect only " in found
 
 
-def test_every_use_names_settings_that_there_are() -> None:
+def test_every_use_names_existing_settings() -> None:
     assert {name for use in USES for name in use.settings} <= {format_path(path) for path, _ in list_settings()}
 
 
-def test_all_is_said_at_once() -> None:
-    found = problems("engine.staleness=1", "reward=winnings", "pool.size=5")
+def test_all_problems_are_reported_at_once() -> None:
+    found = list_problems("engine.staleness=1", "reward=winnings", "pool.size=5")
     assert [one.partition(" ")[0].rstrip(":,") for one in found] == [
         "engine.staleness",
         "pool.size",
@@ -190,66 +190,66 @@ def test_all_is_said_at_once() -> None:
     ]
 
 
-def test_a_model_that_is_not_there_is_told_when_it_is_looked_for(tmp_path: Path) -> None:
+def test_missing_models_are_reported_only_on_lookup(tmp_path: Path) -> None:
     overrides = (f"model.name={tmp_path}/none", f'stages.0.opponents."lm:{tmp_path}/other"=1')
-    assert problems(*overrides) == ()
-    found = problems(*overrides, at_hand=True)
+    assert list_problems(*overrides) == ()
+    found = list_problems(*overrides, at_hand=True)
     assert [one.partition(":")[0] for one in found] == ["stages", "model.name"]
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_layers_that_a_model_has_not_are_told_before_a_cold_start(
+def test_unknown_layers_are_reported_before_the_cold_start(
     named: bool, model_directory: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     model = ("model.tune=lora", *((f"model.name={model_directory}",) if named else ()))
     wrong = (*model, 'model.lora.targets=["q_proj","w_proj"]')
     if named:  # the layers of the small model are known before there is one
-        assert problems(*wrong) == ()
-    [found] = problems(*wrong, at_hand=named)
+        assert list_problems(*wrong) == ()
+    [found] = list_problems(*wrong, at_hand=named)
     assert found.startswith("model.lora.targets: A LoRA cannot target w_proj. Use linear layers of the model")
-    assert problems(*model, 'model.lora.targets=["q_proj","v_proj"]', at_hand=True) == ()
+    assert list_problems(*model, 'model.lora.targets=["q_proj","v_proj"]', at_hand=True) == ()
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("build", ["cpu", "cuda"])
-def test_a_server_that_could_not_start_is_told_before_a_cold_start(
+def test_server_problems_are_reported_before_the_cold_start(
     build: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     home = EngineHome(tmp_path)
     monkeypatch.setenv(HOME_VARIABLE, str(home.root))
     small = ("engine.kind=vllm", "model.tune=lora", "model.small.heads=4")
-    assert problems(*small) == ()
-    [found] = problems(*small, at_hand=True)
+    assert list_problems(*small) == ()
+    [found] = list_problems(*small, at_hand=True)
     assert found.startswith("engine.kind = vllm: There is no complete installation")
     assert "gymposium engine setup" in found
-    assert problems(*small, "engine.url=http://127.0.0.1:9", at_hand=True) == ()  # another has started it
-    assert problems(*small, "steps=0", at_hand=True) == ()  # nobody plays before there is something to learn
+    assert list_problems(*small, "engine.url=http://127.0.0.1:9", at_hand=True) == ()  # another has started it
+    assert list_problems(*small, "steps=0", at_hand=True) == ()  # nobody plays before there is something to learn
 
     home.python.parent.mkdir(parents=True)
     home.python.symlink_to(sys.executable)
     home.marker.write_text(json.dumps({"build": build}), encoding="utf-8")
-    found_then = problems(*small, at_hand=True)
+    found_then = list_problems(*small, at_hand=True)
     if build == "cuda":
         assert found_then == ()
     else:
         [found] = found_then
         assert "its attention heads are 16 wide" in found
-    assert problems("engine.kind=vllm", "model.tune=lora", "model.small.heads=2", at_hand=True) == ()
+    assert list_problems("engine.kind=vllm", "model.tune=lora", "model.small.heads=2", at_hand=True) == ()
 
 
-def test_what_4_bits_want_is_told_before_a_cold_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_four_bit_requirements_are_checked_before_the_cold_start(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("bitsandbytes")
     overrides = ("model.load=4bit", "model.tune=lora")
-    assert problems(*overrides, at_hand=True) == ()
+    assert list_problems(*overrides, at_hand=True) == ()
     monkeypatch.setattr(
         "gymposium_agents.modeling.quantized.find_spec", lambda name: None
     )  # as where it is not installed
-    [found] = problems(*overrides, at_hand=True)
+    [found] = list_problems(*overrides, at_hand=True)
     assert found.startswith("model.load: bitsandbytes")
     assert 'pip install "gymposium-agents[quantized]"' in found
 
 
-def test_all_weights_of_a_named_model_need_no_cold_start() -> None:
+def test_full_training_of_named_models_skips_the_cold_start() -> None:
     """The default learning rate of its cold start is that of all weights, and has no effect."""
     config = build_config({"games": ["kuhn_poker"], "model": {"name": "some/model", "tune": "full"}})
     assert config.cold_start.steps == 0

@@ -1,4 +1,4 @@
-"""The run directory: its files are complete after any interruption."""
+"""Files in a run directory are complete after any interruption."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from gymposium_train.run.start import resume_run
 CONFIG = TrainConfig(games=("tic_tac_toe",), steps=7)
 
 
-def test_a_run_comes_back_with_its_config(tmp_path: Path) -> None:
+def test_run_round_trips_with_its_config(tmp_path: Path) -> None:
     made = RunDirectory.create(tmp_path / "run", CONFIG)
     found, config = RunDirectory.open(tmp_path / "run")
     assert (found.path, config) == (made.path, CONFIG)
     assert json.loads(found.versions_file.read_text())["gymposium-train"]
 
 
-def test_a_run_is_opened_without_a_write(tmp_path: Path) -> None:
+def test_opening_a_run_writes_nothing(tmp_path: Path) -> None:
     """The config of another person is checked before anything is written."""
     made = RunDirectory.create(tmp_path / "run", CONFIG)
     made.versions_file.unlink()
@@ -37,7 +37,7 @@ def test_a_run_is_opened_without_a_write(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".versions.json.partial", "metrics.jsonl", "checkpoints", "loggers"])
-def test_a_run_with_a_link_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
+def test_refuses_runs_with_links_to_outside(tmp_path: Path, name: str) -> None:
     run = RunDirectory.create(tmp_path / "run", CONFIG)
     (tmp_path / "link").symlink_to("run")  # the user's own
     assert RunDirectory.open(tmp_path / "link")[1] == CONFIG
@@ -48,7 +48,7 @@ def test_a_run_with_a_link_that_leads_out_is_refused(tmp_path: Path, name: str) 
     assert not (tmp_path / "victim").exists()
 
 
-def test_no_file_of_a_run_is_written_through_a_link(tmp_path: Path) -> None:
+def test_run_files_are_never_written_through_links(tmp_path: Path) -> None:
     """Links may appear after the run was opened."""
     run, victim = RunDirectory.create(tmp_path / "run", CONFIG), tmp_path / "victim"
     victim.write_text('{"stage": "train", "step": 9}')
@@ -68,7 +68,7 @@ def test_no_file_of_a_run_is_written_through_a_link(tmp_path: Path) -> None:
     assert victim.read_text() == '{"stage": "train", "step": 9}'
 
 
-def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_refuses_directories_without_a_run(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="not a run directory"):
         RunDirectory.open(tmp_path)
     (tmp_path / "something").touch()
@@ -76,7 +76,7 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
         RunDirectory.create(tmp_path, CONFIG)
 
 
-def test_a_metric_line_that_was_cut_off_costs_only_itself(tmp_path: Path) -> None:
+def test_truncated_metric_line_is_skipped(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path / "run", CONFIG)
     run.log({"stage": "train", "step": 1, "rollout/reward": float("nan")})
     with open(run.metrics_file, "a", encoding="utf-8") as file:
@@ -105,7 +105,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("line", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_line_that_is_no_metric_costs_only_itself(tmp_path: Path, line: bytes) -> None:
+def test_invalid_metric_lines_are_skipped(tmp_path: Path, line: bytes) -> None:
     run = RunDirectory.create(tmp_path / "run", CONFIG)
     for file in (run.metrics_file, run.samples_file):
         file.write_bytes(b'{"stage": "train", "step": 1}\n' + line + b'\n{"stage": "train", "step": 2}\n')
@@ -122,7 +122,7 @@ def make_sparse(path: Path) -> None:
 
 @pytest.mark.parametrize("make", [os.mkfifo, make_sparse])
 @pytest.mark.parametrize("name", ["metrics.jsonl", "samples.jsonl"])
-def test_a_pipe_or_gigabytes_are_refused_at_once(tmp_path: Path, name: str, make: Callable[[Path], None]) -> None:
+def test_pipes_and_huge_files_are_refused_at_once(tmp_path: Path, name: str, make: Callable[[Path], None]) -> None:
     run = RunDirectory.create(tmp_path / "run", CONFIG)
     make(run.path / name)
     with pytest.raises(GymposiumError, match=name):
@@ -136,7 +136,7 @@ def test_a_pipe_or_gigabytes_are_refused_at_once(tmp_path: Path, name: str, make
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "[]", '{"a": 1, "a": 2}', '{"a": NaN}', "{", ""])
-def test_state_is_read_strictly(tmp_path: Path, text: str) -> None:
+def test_state_is_parsed_strictly(tmp_path: Path, text: str) -> None:
     (tmp_path / "state.json").write_text(text)
     with pytest.raises(GymposiumError, match=r"(Cannot read .*state\.json|state\.json does not contain)"):
         read_state(tmp_path / "state.json")
@@ -156,7 +156,7 @@ def test_state_is_read_strictly(tmp_path: Path, text: str) -> None:
         '{"train_cpu_seconds": 1, "steps": []}',
     ],
 )
-def test_a_run_with_damaged_results_is_not_resumed(tmp_path: Path, text: str) -> None:
+def test_refuses_to_resume_with_damaged_results(tmp_path: Path, text: str) -> None:
     run = RunDirectory.create(tmp_path / "run", CONFIG)
     run.adapter.mkdir()
     (run.adapter / MARK).touch()
@@ -165,7 +165,7 @@ def test_a_run_with_damaged_results_is_not_resumed(tmp_path: Path, text: str) ->
         resume_run(run.path)
 
 
-def test_of_a_step_that_was_done_again_the_last_line_counts(tmp_path: Path) -> None:
+def test_last_line_of_a_repeated_step_wins(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path / "run", CONFIG)
     for stage, step, reward in (("train", 1, 0.1), ("train", 2, 0.2), ("control", 2, 0.3), ("train", 2, 0.4)):
         run.log({"stage": stage, "step": step, "rollout/reward": reward})
@@ -176,7 +176,7 @@ def test_of_a_step_that_was_done_again_the_last_line_counts(tmp_path: Path) -> N
     ]
 
 
-def test_results_are_added_to(tmp_path: Path) -> None:
+def test_results_accumulate(tmp_path: Path) -> None:
     run = RunDirectory.create(tmp_path / "run", CONFIG)
     assert run.results() == {}
     run.add_results(first=1)
@@ -184,7 +184,7 @@ def test_results_are_added_to(tmp_path: Path) -> None:
     assert run.results() == {"first": 1, "second": {"figure": None}}
 
 
-def test_a_directory_is_written_whole_over_what_was_left_of_it(tmp_path: Path) -> None:
+def test_directory_is_rewritten_over_leftovers(tmp_path: Path) -> None:
     place = tmp_path / "model"
     place.mkdir()
     (place / "half").touch()

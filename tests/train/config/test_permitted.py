@@ -1,4 +1,4 @@
-"""Settings that a config file alone may not decide: addresses, keys, a model's code and pickles."""
+"""Settings that a config file may not decide on its own: addresses, keys, model code and pickles."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ TYPED = {
 
 
 @pytest.fixture(autouse=True)
-def nothing_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+def forbid_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "")
     monkeypatch.setenv(VARIABLES, "")
 
 
-def test_each_setting_needs_the_users_word() -> None:
+def test_each_sensitive_setting_requires_user_permission() -> None:
     typed: list[Override] = []
     for setting, text in TYPED.items():
         with pytest.raises(PermissionRequired, match=rf"{setting}: "):
@@ -55,7 +55,7 @@ def test_each_setting_needs_the_users_word() -> None:
 
 
 @pytest.mark.parametrize("name", [JUDGE, "ruler(qwen3*"])
-def test_what_is_allowed_by_name_may_stand_in_a_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_allowed_by_name_may_come_from_a_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     config = build_config({"games": ["kuhn_poker"], "reward": JUDGE})
     with pytest.raises(PermissionRequired, match="reward: it opens an address"):
         check_permitted(config)
@@ -64,7 +64,7 @@ def test_what_is_allowed_by_name_may_stand_in_a_file(name: str, monkeypatch: pyt
     check_permitted(config)
 
 
-def test_a_config_may_name_models_opponents_and_servers_of_this_machine() -> None:
+def test_configs_may_name_local_models_opponents_and_servers() -> None:
     file = {
         "games": ["kuhn_poker"],
         "reward": "ruler(gpt-5,rubric=Is key= mentioned?)",
@@ -81,7 +81,7 @@ def test_a_config_may_name_models_opponents_and_servers_of_this_machine() -> Non
 
 
 @pytest.mark.parametrize(("setting", "why"), [("run", "it opens a program"), ("scores", "it opens code from a module")])
-def test_a_config_may_start_no_command_and_import_no_function(setting: str, why: str) -> None:
+def test_configs_may_not_run_commands_or_import_functions(setting: str, why: str) -> None:
     source = {"kind": "sessions", "run": "python agent.py", "scores": "rewards.py:score"}
     file = {"games": [], "source": source}
     other = {"run": "scores", "scores": "run"}[setting]
@@ -107,14 +107,14 @@ def test_a_config_may_start_no_command_and_import_no_function(setting: str, why:
         {"cold_start": {"data": ["http://127.0.0.1/chats.jsonl"]}},
     ],
 )
-def test_what_only_looks_like_an_address_of_this_machine_needs_permission(data: dict[str, Any]) -> None:
+def test_lookalike_local_addresses_require_permission(data: dict[str, Any]) -> None:
     if not data.get("loggers", {}).keys() <= host().loggers.keys():
         pytest.skip("the plugin is not installed")
     with pytest.raises(PermissionRequired, match=r"it opens|the file says"):
         check_permitted(build_config({"games": ["kuhn_poker"], **data}))
 
 
-def test_a_config_may_name_no_cluster_that_an_opponent_thinks_on() -> None:
+def test_configs_may_not_name_clusters_for_opponents() -> None:
     name = "remote:mcts-5?executor=ray&address=elsewhere.example:6379"
     file = {"games": ["kuhn_poker"], "stages": [{"opponents": {name: 1.0}}]}
     with pytest.raises(PermissionRequired, match="stages: it opens processes"):
@@ -125,7 +125,7 @@ def train(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, ["train", *map(str, arguments)], prog_name="gymposium")
 
 
-def test_the_command_refuses_a_file_and_a_run_before_anything_is_asked(tmp_path: Path) -> None:
+def test_command_refuses_untrusted_files_and_runs_first(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"games": ["kuhn_poker"], "reward": JUDGE}))
     for arguments in ((tmp_path / "config.json", "--dry-run"), ("--resume", tmp_path)):
         done = train(*arguments)

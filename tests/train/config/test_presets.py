@@ -1,4 +1,4 @@
-"""Every preset is a valid config, and so is the command in its comments that tries it on a CPU."""
+"""Every preset is a valid config, as is the command in its comments that tries it on a CPU."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ def gymposium(*arguments: str) -> Result:
     return CliRunner().invoke(app, list(arguments), prog_name="gymposium")
 
 
-def planned(*arguments: str) -> tuple[TrainConfig, str]:
+def plan_config(*arguments: str) -> tuple[TrainConfig, str]:
     """The output of `gymposium train --dry-run`, with its comments."""
     done = gymposium("train", *arguments, "--dry-run")
     assert done.exit_code == 0, done.output
     return parse_toml_config(done.stdout), done.stdout
 
 
-def test_these_presets_are_there() -> None:
+def test_presets_are_listed() -> None:
     assert list_presets() == list(PRESETS)
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_runs_dry_and_its_plan_is_a_config_again(name: str) -> None:
-    config, text = planned("--preset", name)
+def test_preset_dry_run_output_is_its_config(name: str) -> None:
+    config, text = plan_config("--preset", name)
     assert config == build_config(read_preset(name))
     assert (config.model.name is not None) == ("(not on this machine" in text) == (name in LARGE)
     assert read_preset_summary(name).endswith(".")
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_the_line_for_a_cpu_makes_sense_and_needs_no_model_from_anywhere(name: str) -> None:
+def test_cpu_command_is_valid_and_needs_no_download(name: str) -> None:
     [line] = re.findall(r"^#   gymposium train (.*)$", read_preset_text(name), re.MULTILINE)
-    config, text = planned(*shlex.split(line))
+    config, text = plan_config(*shlex.split(line))
     assert f"{line} ".startswith(f"--preset {name} ")
     assert config.model.name is None
     assert config.model.load is None
@@ -58,7 +58,7 @@ def test_the_line_for_a_cpu_makes_sense_and_needs_no_model_from_anywhere(name: s
     assert config.optimizer.learning_rate == small.optimizer.learning_rate
 
 
-def test_what_the_recipes_say() -> None:
+def test_presets_have_their_documented_settings() -> None:
     ludic, ppo, alone = (build_config(read_preset(name)) for name in ("tic-tac-toe-grpo", LARGE[0], "self-play"))
     assert (ludic.credit.kind, ludic.rollout.group_size, ludic.rollout.groups % 2) == ("grpo", 8, 0)
     assert (ludic.prompting.reply, ludic.prompting.context, ludic.model.tune) == ("tags", "truncated", "lora")
@@ -71,12 +71,12 @@ def test_what_the_recipes_say() -> None:
     assert (alone.credit.kind, set(alone.stages[0].opponents)) == ("rae", {"self", "past"})
 
 
-def test_a_preset_that_is_not_there_is_told_with_the_nearest() -> None:
+def test_unknown_preset_suggests_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'self-play'"):
         read_preset_text("selfplay")
 
 
-def test_presets_are_listed_with_a_line_each() -> None:
+def test_command_lists_presets_with_summaries() -> None:
     done = gymposium("train", "--presets", "--json")
     assert done.exit_code == 0
     assert json.loads(done.stdout) == {name: read_preset_summary(name) for name in PRESETS}

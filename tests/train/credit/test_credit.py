@@ -1,4 +1,4 @@
-"""Credits: hand-computed tables, and properties of all kinds."""
+"""Credit: hand-computed tables, and properties of all kinds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def make_gigpo(gamma: float, step_weight: float, *, normalise: bool = False) -> 
     return Gigpo(GigpoSettings(gamma=gamma, step_weight=step_weight, normalise=normalise))
 
 
-def test_the_formula_of_grpo() -> None:
+def test_grpo_matches_its_formula() -> None:
     rewards = [1.0, 0.0, 0.0, 1.0]
     assert group_advantages(rewards, normalise=True) == pytest.approx(
         (np.array(rewards) - 0.5) / (np.std(rewards, ddof=1) + 1e-8)
@@ -44,7 +44,7 @@ def test_the_formula_of_grpo() -> None:
 
 
 @given(rewards=group_rewards, normalise=st.booleans())
-def test_groups_are_centred_and_ties_teach_nothing(rewards: list[float], *, normalise: bool) -> None:
+def test_groups_are_centered_and_ties_give_no_credit(rewards: list[float], *, normalise: bool) -> None:
     found = group_advantages(rewards, normalise=normalise)
     if len(set(rewards)) == 1:
         assert found is None
@@ -55,16 +55,14 @@ def test_groups_are_centred_and_ties_teach_nothing(rewards: list[float], *, norm
 
 
 @given(rewards=group_rewards, scale=st.floats(0.01, 100), shift=st.floats(-5, 5))
-def test_normalised_credit_does_not_depend_on_the_scale_of_rewards(
-    rewards: list[float], scale: float, shift: float
-) -> None:
+def test_normalized_credit_is_scale_invariant(rewards: list[float], scale: float, shift: float) -> None:
     found = group_advantages(rewards, normalise=True)
     if found is not None:
         moved = group_advantages([reward * scale + shift for reward in rewards], normalise=True)
         assert moved == pytest.approx(found, abs=1e-4)
 
 
-def test_grpo_by_hand() -> None:
+def test_grpo_matches_hand_computation() -> None:
     """Totals 3, 1, 2: mean 2, standard deviation of a sample 1. Every turn has its trajectory's advantage, and a
     trajectory of three turns counts once in the mean."""
     group = [episode(1.0, 0.0, 2.0), episode(1.0), episode(0.0, 2.0)]
@@ -79,7 +77,7 @@ def test_grpo_by_hand() -> None:
     assert advantages(Grpo(GrpoSettings(normalise=True)), doubled) == [[pytest.approx((a,)) for a in (1.0, -1.0, 0.0)]]
 
 
-def test_rloo_by_hand() -> None:
+def test_rloo_matches_hand_computation() -> None:
     """Totals 3, 1, 2: the others' means are 1.5, 2.5 and 2."""
     group = [episode(3.0), episode(0.0, 1.0), episode(2.0)]
     assert advantages(Rloo(RlooSettings()), group, [episode(1.0)], [episode(1.0)] * 3) == [
@@ -92,7 +90,7 @@ def test_rloo_by_hand() -> None:
 
 
 @given(rewards=st.lists(st.floats(-10, 10), min_size=2, max_size=12))
-def test_rloo_leaves_each_out_of_its_own_baseline(rewards: list[float]) -> None:
+def test_rloo_baseline_excludes_the_own_reward(rewards: list[float]) -> None:
     (found,) = advantages(Rloo(RlooSettings()), [episode(reward) for reward in rewards])
     if found is None:
         assert len(set(rewards)) == 1
@@ -102,7 +100,7 @@ def test_rloo_leaves_each_out_of_its_own_baseline(rewards: list[float]) -> None:
         assert advantage == pytest.approx(reward - sum(others) / len(others), abs=1e-9)
 
 
-def test_a_batch_baseline_by_hand_and_by_role() -> None:
+def test_batch_baseline_matches_hand_computation_by_role() -> None:
     """Role a got 1, 0, 2 (mean 1, deviation 1) in two groups, role b 5 and 5, role c 7 once."""
     a, b, c = "nim 0", "nim 1", "nim_2 0"
     first = [episode(1.0, role=a), episode(0.0, 0.0, role=a)]
@@ -121,7 +119,7 @@ def test_a_batch_baseline_by_hand_and_by_role() -> None:
     ]
 
 
-def test_rae_reads_its_average_before_the_reward_goes_in() -> None:
+def test_rae_baseline_excludes_the_current_reward() -> None:
     """With decay 0.75, role a gets 4, 4 and 0 against 0, 1 and 1.75, which leaves 1.3125; role b gets -4 against 0,
     which leaves -1."""
     a, b = "kuhn_poker 0", "kuhn_poker 1"
@@ -131,7 +129,7 @@ def test_rae_reads_its_average_before_the_reward_goes_in() -> None:
     assert advantages(rae, [episode(1.3125, role=a)], [episode(-1.0, role=b)]) == [[(0.0,)], [(0.0,)]]
 
 
-def test_rae_goes_on_from_a_checkpoint() -> None:
+def test_rae_resumes_from_a_checkpoint() -> None:
     groups = [RatedGroup((episode(0.1), episode(0.7, role="nim 1"))), RatedGroup((episode(0.3),))]
     through, resumed = Rae(RaeSettings()), Rae(RaeSettings())
     through(groups)
@@ -155,7 +153,7 @@ STATELESS: list[Credit] = [
 
 
 @pytest.mark.parametrize("credit", STATELESS, ids=lambda credit: type(credit).__name__)
-def test_the_stateless_refuse_what_another_kind_kept(credit: Credit) -> None:
+def test_stateless_credits_refuse_foreign_state(credit: Credit) -> None:
     assert credit.state() == {}
     credit.restore({})
     with pytest.raises(GymposiumError, match="original credit"):
@@ -163,11 +161,11 @@ def test_the_stateless_refuse_what_another_kind_kept(credit: Credit) -> None:
 
 
 @pytest.mark.parametrize("credit", [*STATELESS, Rae(RaeSettings())], ids=lambda credit: type(credit).__name__)
-def test_a_batch_of_nothing_gives_nothing(credit: Credit) -> None:
+def test_empty_batch_gives_nothing(credit: Credit) -> None:
     assert credit([]) == []
 
 
-def test_gigpo_by_hand() -> None:
+def test_gigpo_matches_hand_computation() -> None:
     """Both trajectories begin at `start`. The first wins in two turns, the second in three, so only the turns differ:
     with gamma 0.5 `start` is worth 0.5 against 0.25. `middle` occurs twice, in two turns of one trajectory."""
     first = episode(0.0, 1.0, states=("start", "left"))
@@ -185,17 +183,17 @@ def test_gigpo_by_hand() -> None:
     ]
 
 
-def test_gigpo_compares_states_within_their_group_alone() -> None:
+def test_gigpo_compares_states_only_within_groups() -> None:
     won, lost = episode(1.0, states=("start",)), episode(0.0, states=("start",))
     assert advantages(make_gigpo(1.0, 1.0), [won, won], [lost, lost]) == [None, None]
 
 
-def test_gigpo_is_grpo_where_no_state_is_seen_twice() -> None:
+def test_gigpo_equals_grpo_without_repeated_states() -> None:
     group = RatedGroup((episode(1.0, 0.0, states="ab"), episode(0.0, states="c"), episode(0.5, states="d")))
     assert make_gigpo(0.9, 1.0, normalise=True)([group]) == Grpo(GrpoSettings(normalise=True))([group])
 
 
-def test_a_credit_that_misses_a_turn_is_refused() -> None:
+def test_refuses_credit_that_misses_a_turn() -> None:
     group = RatedGroup((episode(1.0, 0.0), episode(1.0)))
     with pytest.raises(BadEpisode, match="2 rewards but 1 advantages"):
         group.assign([(0.5,), (0.5,)])
@@ -213,7 +211,7 @@ def test_a_credit_that_misses_a_turn_is_refused() -> None:
         ((1.0, 0.0), ("a", "b"), (0.5,), "1 values"),
     ],
 )
-def test_an_episode_that_is_not_whole_is_refused(
+def test_refuses_incomplete_episodes(
     rewards: tuple[float, ...], states: tuple[str, ...], values: tuple[float, ...], wrong: str
 ) -> None:
     with pytest.raises(BadEpisode, match=wrong):

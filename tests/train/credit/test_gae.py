@@ -1,4 +1,4 @@
-"""GAE over turns against its definitions: discounted returns, and the sum over temporal differences."""
+"""GAE over turns matches its definitions: discounted returns and sums of temporal differences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def episodes(draw: st.DrawFn) -> Episode:
     return Episode(tuple(rewards), "nim 0", tuple(range(turns)), tuple(values), draw(st.one_of(st.just(0.0), number)))
 
 
-def test_by_hand() -> None:
+def test_gae_matches_hand_computation() -> None:
     """gamma 0.5, lambda 0.5; rewards 0, 0, 1 and values 0.5, 0.25, 0.5. The temporal differences are
     -0.375 = 0 + 0.125 - 0.5, 0 = 0 + 0.25 - 0.25 and 0.5 = 1 - 0.5; the advantages 0.5, 0.125 and -0.34375."""
     ended = Episode((0.0, 0.0, 1.0), "nim 0", (0, 1, 2), (0.5, 0.25, 0.5))
@@ -36,7 +36,7 @@ def test_by_hand() -> None:
     assert group.episodes[0].targets == (0.15625, 0.375, 1.0)
 
 
-def test_only_what_was_truncated_goes_on() -> None:
+def test_only_truncated_episodes_bootstrap() -> None:
     """The critic expects 4 afterwards: 1 + 0.5 * 4 - 2 = 1, against 1 - 2 = -1 if the match ended."""
     gae = make_gae(0.5, 1.0)
     assert gae.advantages(Episode((1.0,), "nim 0", (0,), (2.0,), after=4.0)) == [1.0]
@@ -44,7 +44,7 @@ def test_only_what_was_truncated_goes_on() -> None:
 
 
 @given(episode=episodes(), gamma=discount)
-def test_with_lambda_1_it_is_the_discounted_return_less_the_value(episode: Episode, gamma: float) -> None:
+def test_lambda_1_is_the_discounted_return_minus_value(episode: Episode, gamma: float) -> None:
     (group,) = make_gae(gamma, 1.0)([RatedGroup((episode,))])
     (found,) = group.episodes
     turns = len(episode.rewards)
@@ -56,7 +56,7 @@ def test_with_lambda_1_it_is_the_discounted_return_less_the_value(episode: Episo
 
 
 @given(episode=episodes(), gamma=discount, lam=share)
-def test_it_is_the_sum_over_temporal_differences(episode: Episode, gamma: float, lam: float) -> None:
+def test_gae_sums_temporal_differences(episode: Episode, gamma: float, lam: float) -> None:
     """Equation 16 of Schulman et al., 2016: every turn is a step, also without a reward."""
     values = (*episode.values, episode.after)
     turns = len(episode.rewards)
@@ -71,22 +71,20 @@ def test_it_is_the_sum_over_temporal_differences(episode: Episode, gamma: float,
 
 
 @given(episode=episodes(), gamma=discount)
-def test_with_lambda_0_it_is_one_temporal_difference(episode: Episode, gamma: float) -> None:
+def test_lambda_0_is_one_temporal_difference(episode: Episode, gamma: float) -> None:
     following = (*episode.values[1:], episode.after)
     expected = [r + gamma * n - v for r, n, v in zip(episode.rewards, following, episode.values, strict=True)]
     assert make_gae(gamma, 0.0).advantages(episode) == pytest.approx(expected)
 
 
-def test_a_turn_that_was_paid_nothing_counts() -> None:
+def test_turns_without_reward_discount() -> None:
     """Each turn before the reward discounts it once more, also turns with a reward of 0."""
     late = Episode((0.0, 0.0, 0.0, 1.0), "nim 0", (0, 1, 2, 3), (0.0,) * 4)
     assert make_gae(0.5, 1.0).advantages(late) == [0.125, 0.25, 0.5, 1.0]
 
 
 @given(groups=st.lists(st.lists(episodes(), min_size=1, max_size=3), min_size=1, max_size=4), gamma=discount, lam=share)
-def test_whitening_is_over_all_turns_of_the_batch_and_leaves_targets_alone(
-    groups: list[list[Episode]], gamma: float, lam: float
-) -> None:
+def test_whitening_covers_the_batch_and_keeps_targets(groups: list[list[Episode]], gamma: float, lam: float) -> None:
     rated = [RatedGroup(tuple(group)) for group in groups]
     raw, white = make_gae(gamma, lam)(rated), make_gae(gamma, lam, normalise=True)(rated)
 
@@ -101,6 +99,6 @@ def test_whitening_is_over_all_turns_of_the_batch_and_leaves_targets_alone(
         assert np.allclose(after, (before - before.mean()) / before.std(ddof=1), atol=1e-4)
 
 
-def test_it_asks_for_values() -> None:
+def test_gae_requires_values() -> None:
     with pytest.raises(BadEpisode, match="Set up a critic"):
         make_gae(1.0, 1.0, normalise=True)([RatedGroup((Episode((1.0,), "nim 0", (0,)),))])

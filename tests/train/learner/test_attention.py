@@ -1,4 +1,4 @@
-"""Attention within packed sequences: that of each sequence alone, without a mask for the whole row."""
+"""Attention in packed sequences matches each sequence alone, without a mask for the whole row."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CONFIGS = {
 LENGTHS = (7, 7, 7, 1, 12, 3)
 
 
-def made(kind: str) -> Any:
+def make_model(kind: str) -> Any:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         return AutoModelForCausalLM.from_config(CONFIGS[kind]).eval()  # type: ignore[no-untyped-call]
@@ -52,8 +52,8 @@ def gradients(model: Any, states: Tensor) -> list[Tensor]:
 
 @pytest.mark.parametrize("checkpointing", [False, True])
 @pytest.mark.parametrize("kind", CONFIGS)
-def test_states_and_gradients_are_those_of_each_sequence_alone(kind: str, checkpointing: bool) -> None:
-    model = made(kind)
+def test_packed_states_and_gradients_match_single_sequences(kind: str, checkpointing: bool) -> None:
+    model = make_model(kind)
     ids = torch.randint(0, 64, (sum(LENGTHS),), generator=torch.Generator().manual_seed(1))
     alone = torch.cat([model.get_decoder()(part[None], use_cache=False)[0][0] for part in ids.split(LENGTHS)])
     expected = gradients(model, alone)
@@ -70,9 +70,9 @@ def test_states_and_gradients_are_those_of_each_sequence_alone(kind: str, checkp
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
-def test_the_model_is_otherwise_what_it_was(kind: str) -> None:
+def test_model_is_otherwise_unchanged(kind: str) -> None:
     """An engine may share it: padded batches, caches, generation."""
-    model, plain = made(kind), made(kind)
+    model, plain = make_model(kind), make_model(kind)
     assert Trunk(model).pack("auto")
     prompts = torch.tensor([[0, 0, 5, 6, 7, 8, 9, 10], [3, 4, 5, 6, 7, 8, 9, 11]])
     mask = (prompts > 0).long()
@@ -82,8 +82,8 @@ def test_the_model_is_otherwise_what_it_was(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["grouped heads", "windows"])
-def test_no_tensor_grows_with_the_square_of_the_row(kind: str) -> None:
-    trunk = Trunk(made(kind))
+def test_memory_does_not_grow_quadratically_with_row_length(kind: str) -> None:
+    trunk = Trunk(make_model(kind))
     sizes = {}
     for attention in ("blocks", "dense"):
         assert trunk.pack(attention)

@@ -1,4 +1,4 @@
-"""Whether learner and vLLM server would use the same GPU, determined before either starts."""
+"""Detection of GPUs shared by learner and vLLM server before either starts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gymposium_train.config.problems import BadConfig
 SHARE = ("--gpu-memory-utilization", "0.4")
 
 
-def problem(visible: str, learners: int = 1, **engine: Any) -> str | None:
+def find_problem(visible: str, learners: int = 1, **engine: Any) -> str | None:
     return find_device_problem(VllmSettings(**engine), visible.split(), learners)
 
 
@@ -28,9 +28,7 @@ def problem(visible: str, learners: int = 1, **engine: Any) -> str | None:
     ("variable", "count", "expected"),
     [(None, 2, ("0", "1")), ("2, 3", 2, ("2", "3")), ("", 0, ()), ("0,-1,1", 1, ("0",)), (None, 0, ())],
 )
-def test_gpus_have_the_names_that_the_environment_gives_them(
-    variable: str | None, count: int, expected: tuple[str, ...]
-) -> None:
+def test_visible_gpus_follow_the_environment(variable: str | None, count: int, expected: tuple[str, ...]) -> None:
     assert visible_gpus(variable, count) == expected
 
 
@@ -52,8 +50,8 @@ def test_gpus_have_the_names_that_the_environment_gives_them(
         ("", 1, {"servers": 2}),
     ],
 )
-def test_gpus_of_their_own_or_a_share_that_was_chosen(visible: str, learners: int, engine: dict[str, Any]) -> None:
-    assert problem(visible, learners, **engine) is None
+def test_separate_gpus_or_a_chosen_share_are_accepted(visible: str, learners: int, engine: dict[str, Any]) -> None:
+    assert find_problem(visible, learners, **engine) is None
 
 
 @pytest.mark.parametrize(
@@ -87,15 +85,13 @@ def test_gpus_of_their_own_or_a_share_that_was_chosen(visible: str, learners: in
         ("0", 1, {"arguments": ("--gpu-memory-utilization", "much")}, "engine.arguments: .*much"),
     ],
 )
-def test_one_gpu_for_both_is_refused_with_what_to_set(
-    visible: str, learners: int, engine: dict[str, Any], said: str
-) -> None:
-    found = problem(visible, learners, **engine)
+def test_shared_gpu_error_names_the_setting(visible: str, learners: int, engine: dict[str, Any], said: str) -> None:
+    found = find_problem(visible, learners, **engine)
     assert found is not None
     assert re.search(said, found)
 
 
-def test_the_last_of_an_argument_counts() -> None:
+def test_last_occurrence_of_an_argument_wins() -> None:
     arguments = ("--a", "1", "--b=2", "--a=3")
     assert (find_argument(arguments, "--a"), find_argument(arguments, "--b"), find_argument(arguments, "--c")) == (
         "3",
@@ -104,13 +100,13 @@ def test_the_last_of_an_argument_counts() -> None:
     )
 
 
-def test_the_server_sees_the_gpus_that_are_named() -> None:
+def test_server_sees_only_its_gpus() -> None:
     environment = {"CUDA_VISIBLE_DEVICES": "0,1"}
     assert ServerSettings("m", devices=("1",)).environment(environment, "cuda")["CUDA_VISIBLE_DEVICES"] == "1"
     assert ServerSettings("m").environment(environment, "cuda")["CUDA_VISIBLE_DEVICES"] == "0,1"
 
 
-def test_a_run_is_refused_before_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_with_a_shared_gpu_is_refused_before_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with one GPU, and vLLM's build for it."""
     home = EngineHome(tmp_path)
     home.python.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Two processes learn the same as one: equal gradients and weights, and checkpoints for any number of processes."""
+"""Two processes learn the same as one, with equal gradients, weights and portable checkpoints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLOSE = 1e-5
 
 
 @pytest.fixture
-def both(
+def alone_and_distributed(
     model_directory: Path,
     moe_directory: Path,
     rows: list[Row],
@@ -66,8 +66,10 @@ def weights(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.slow
-def test_two_processes_learn_as_one_does(both: tuple[dict[str, Any], list[dict[str, Any]]]) -> None:
-    alone, (first, second) = both
+def test_two_processes_learn_the_same_as_one(
+    alone_and_distributed: tuple[dict[str, Any], list[dict[str, Any]]],
+) -> None:
+    alone, (first, second) = alone_and_distributed
     check_precision(alone, first, second)
     assert [first["limit"], second["limit"]] == [COLLECTIVE_TIMEOUT] * 2  # of each collective operation
     for name in (*child.CASES, *child.EXPERTS):
@@ -106,7 +108,7 @@ def check_precision(alone: dict[str, Any], first: dict[str, Any], second: dict[s
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("layout", ["padded", "packed"])
 @pytest.mark.parametrize("lengths", [[3], [5, 9, 2, 2, 7], [4] * 12])
-def test_every_sequence_counts_once_and_all_run_equally_often(size: int, layout: str, lengths: list[int]) -> None:
+def test_shares_cover_sequences_once_with_equal_steps(size: int, layout: str, lengths: list[int]) -> None:
     sequences = [Row((n,) * length, (Span(1, 2),)) for n, length in enumerate(lengths)]
     each = [[*shares(sequences, 10, layout, Processes(rank, size))] for rank in range(size)]
     assert len({len(mine) for mine in each}) == 1
@@ -115,14 +117,14 @@ def test_every_sequence_counts_once_and_all_run_equally_often(size: int, layout:
     assert all(batch for mine in each for batch, _ in mine)
 
 
-def test_a_layout_in_which_processes_differ_is_refused(loaded: LoadedModel) -> None:
+def test_refuses_layouts_with_unequal_steps(loaded: LoadedModel) -> None:
     with pytest.raises(BadOption, match="several processes must run the model equally often"):
         LocalLearner(loaded.model, loaded.pad, Optimizer(), world=Processes(0, 2))
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux tells how much memory a process had")
 @pytest.mark.slow
-def test_a_checkpoint_takes_the_others_no_memory(tmp_path: Path) -> None:
+def test_checkpoints_need_no_memory_in_other_processes(tmp_path: Path) -> None:
     """For a model of more than 200 MB with its optimizer."""
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     file = str(Path(child.__file__).with_name("large.py"))
@@ -138,7 +140,7 @@ def test_a_checkpoint_takes_the_others_no_memory(tmp_path: Path) -> None:
     assert second["equal"]
 
 
-def test_the_first_process_may_play_for_longer_than_anything_else_may_take() -> None:
+def test_waiting_for_rollouts_has_no_timeout() -> None:
     """The others wait for its call, while all other requests to the store have a timeout."""
     store = HashStore()
     store.set_timeout(timedelta(milliseconds=50))

@@ -1,4 +1,4 @@
-"""The gradient is that of the loss written out, for every division, layout and packing of a step."""
+"""Gradients match the explicit loss for every split, layout and packing of a step."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def distance(found: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Ten
     return (apart / size) ** 0.5
 
 
-def written_out(model: Any, rows: list[Row], kind: str) -> torch.Tensor:
+def compute_explicit_loss(model: Any, rows: list[Row], kind: str) -> torch.Tensor:
     """The losses as in the papers, row by row and turn by turn, without shared computation. The bonus is computed from
     the probabilities of the whole vocabulary."""
     total = torch.zeros(())
@@ -102,9 +102,7 @@ def move_entropies(logits: torch.Tensor, span: Span) -> torch.Tensor:
 @pytest.mark.parametrize(
     ("kind", "aggregate"), [*product(("ppo", "gspo", "cispo", "pg"), ("token",)), ("ppo", "turn"), ("ppo", "sequence")]
 )
-def test_the_gradient_is_that_of_the_loss_written_out(
-    loaded: LoadedModel, rows: list[Row], kind: Any, aggregate: Any
-) -> None:
+def test_gradient_matches_the_explicit_loss(loaded: LoadedModel, rows: list[Row], kind: Any, aggregate: Any) -> None:
     turns = [(n, span) for n, row in enumerate(rows) for span in row.spans]
     weights = turn_weights([(n, len(span)) for n, span in turns], aggregate)
     # so that ratios are not 1, and some are clipped
@@ -114,7 +112,7 @@ def test_the_gradient_is_that_of_the_loss_written_out(
     mine = learner(loaded, Loss(make_objective(OBJECTIVES.kinds()[kind](**bounds))))  # type: ignore[arg-type]
     found = update(mine, rows)
     loaded.model.zero_grad()
-    written_out(loaded.model, rows, kind).backward()
+    compute_explicit_loss(loaded.model, rows, kind).backward()
     assert distance(found, gradients(mine)) < CLOSE
 
 
@@ -127,7 +125,7 @@ LOSSES = {
 
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("layout", ["shared", "padded", "packed"])
-def test_every_layout_and_every_split_give_the_same_gradient(
+def test_layouts_and_splits_give_the_same_gradient(
     loaded: LoadedModel, rows: list[Row], name: str, layout: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = update(learner(loaded, LOSSES[name], layout="padded", token_budget=100_000), rows)
@@ -141,7 +139,7 @@ def test_every_layout_and_every_split_give_the_same_gradient(
     order=st.permutations(range(36)), budget=st.integers(1, 600), layout=st.sampled_from(["shared", "padded", "packed"])
 )
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_order_and_size_of_micro_batches_do_not_matter(
+def test_micro_batch_order_and_size_do_not_matter(
     loaded: LoadedModel, rows: list[Row], order: list[int], budget: int, layout: Any
 ) -> None:
     assert len(rows) == len(order)
@@ -151,7 +149,7 @@ def test_order_and_size_of_micro_batches_do_not_matter(
 
 
 @pytest.mark.parametrize(("prompts", "asked", "made"), [(6, 4, 3), (6, 3, 3), (5, 7, 6), (1, 2, 2), (6, 1, 1)])
-def test_the_mean_over_minibatches_is_the_gradient_of_the_whole_step(
+def test_minibatch_gradients_average_to_the_full_gradient(
     loaded: LoadedModel, prompts: int, asked: int, made: int
 ) -> None:
     """For any number of minibatches: rows of one prompt stay together, so there may be fewer."""
@@ -188,7 +186,7 @@ PLAIN = Pg(PgSettings(cap=1e9))
 
 @pytest.mark.parametrize("estimator", ["k1", "k2", "k3"])
 @pytest.mark.parametrize("mode", MODES)
-def test_a_token_has_the_same_importance_weight_under_every_kl_estimator(
+def test_importance_weights_do_not_depend_on_kl_estimator(
     loaded: LoadedModel, rows: list[Row], mode: str, estimator: Any
 ) -> None:
     """Tokens that the engine gave twice the learner's probability have a weight of a half."""
@@ -204,9 +202,7 @@ def test_a_token_has_the_same_importance_weight_under_every_kl_estimator(
     ("estimator", "mode", "epoch"),
     [*product(("k2", "k3"), MODES, ("first", "later")), ("k1", "bypass", "first"), ("k1", "decoupled", "first")],
 )
-def test_off_policy_the_kl_term_has_the_gradient_of_the_kl(
-    loaded: LoadedModel, estimator: Any, mode: str, epoch: str
-) -> None:
+def test_off_policy_kl_term_has_the_kl_gradient(loaded: LoadedModel, estimator: Any, mode: str, epoch: str) -> None:
     """The batch has every token of the vocabulary once, weighted by another policy's probability, so its mean is the
     expectation. In a later epoch the policy is also not the one before the update."""
     prompt = loaded.chat.prompt("x . o")
@@ -250,7 +246,7 @@ def move(mine: LocalLearner, seed: int) -> None:
 
 
 @pytest.mark.parametrize("layout", ["padded", "packed"])
-def test_gradient_checkpointing_changes_memory_alone(loaded: LoadedModel, rows: list[Row], layout: Any) -> None:
+def test_gradient_checkpointing_changes_only_memory(loaded: LoadedModel, rows: list[Row], layout: Any) -> None:
     plain = update(learner(loaded, Loss(critic=Critic())), rows)
     saved: list[int] = []
 
@@ -270,9 +266,7 @@ def test_gradient_checkpointing_changes_memory_alone(loaded: LoadedModel, rows: 
 
 
 @pytest.mark.parametrize("checkpointing", [False, True])
-def test_nothing_is_dropped_of_a_model_that_was_made_with_dropout(
-    loaded: LoadedModel, rows: list[Row], checkpointing: bool
-) -> None:
+def test_dropout_is_disabled(loaded: LoadedModel, rows: list[Row], checkpointing: bool) -> None:
     """The engine plays without dropout, so the learner must learn without it."""
     plain = update(learner(loaded, Loss(), layout="padded"), rows)
     for layer in loaded.model.get_decoder().layers:

@@ -1,4 +1,4 @@
-"""The head in pieces has the values and gradients of the whole distribution."""
+"""The chunked head matches the values and gradients of the full distribution."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from gymposium_train.learner.head import Head
 PLACES, HIDDEN, VOCABULARY = 11, 6, 23
 
 
-def made(*, bias: bool = False, dtype: torch.dtype = torch.float64, **settings: Any) -> tuple[Head, Tensor, Tensor]:
+def make_head(
+    *, bias: bool = False, dtype: torch.dtype = torch.float64, **settings: Any
+) -> tuple[Head, Tensor, Tensor]:
     """A head, hidden states [N, H] and tokens [N, 3], some of which are missing (-1)."""
     generator = torch.Generator().manual_seed(0)
 
@@ -31,7 +33,7 @@ def made(*, bias: bool = False, dtype: torch.dtype = torch.float64, **settings: 
     return Head(layer, VOCABULARY, **settings), drawn(PLACES, HIDDEN).requires_grad_(), ids
 
 
-def spelled_out(head: Head, states: Tensor, ids: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
+def compute_with_autograd(head: Head, states: Tensor, ids: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
     """The log-probabilities and the entropies by autograd alone."""
     logits = head.layer(states).float() * head.scale
     if head.softcap is not None:
@@ -43,13 +45,13 @@ def spelled_out(head: Head, states: Tensor, ids: Tensor, temperature: float) -> 
 @pytest.mark.parametrize("pieces", [1, 4])
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
 @pytest.mark.parametrize("settings", [{}, {"bias": True}, {"scale": 0.3}, {"softcap": 1.5, "scale": 2.0}])
-def test_values_and_gradients_are_those_of_the_whole_distribution(
+def test_values_and_gradients_match_the_full_distribution(
     settings: dict[str, Any], temperature: float, pieces: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, "LOGIT_BYTES", 8 * VOCABULARY * -(-PLACES // pieces))
-    head, states, ids = made(**settings)
+    head, states, ids = make_head(**settings)
     weights = torch.linspace(-1.0, 2.0, ids.numel()).reshape(ids.shape)
-    wanted, entropies = spelled_out(head, states, ids, temperature)
+    wanted, entropies = compute_with_autograd(head, states, ids, temperature)
     learned = [states, *head.layer.parameters()]
     expected = torch.autograd.grad((wanted * weights).square().sum(), learned)
     found, entropy = head.logprobs(states, ids, temperature=temperature, entropy=True)
@@ -61,14 +63,14 @@ def test_values_and_gradients_are_those_of_the_whole_distribution(
     assert head.logprobs(states, ids)[1] is None
 
 
-def test_a_frozen_head_gives_the_states_gradient_alone() -> None:
-    head, states, ids = made(dtype=torch.float32)
+def test_frozen_head_gives_only_state_gradients() -> None:
+    head, states, ids = make_head(dtype=torch.float32)
     head.layer.requires_grad_(False)
-    expected = torch.autograd.grad(spelled_out(head, states, ids, 1.0)[0].sum(), states)
+    expected = torch.autograd.grad(compute_with_autograd(head, states, ids, 1.0)[0].sum(), states)
     torch.testing.assert_close(torch.autograd.grad(head.logprobs(states, ids)[0].sum(), states), expected)
 
 
-def test_in_16_bits_the_gradient_does_not_depend_on_the_number_of_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gradient_in_16_bits_does_not_depend_on_chunking(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = torch.Generator().manual_seed(1)
     layer = nn.Linear(HIDDEN, VOCABULARY, bias=True, dtype=torch.bfloat16)
     states = torch.randn(600, HIDDEN, generator=generator).to(torch.bfloat16).abs()
@@ -84,10 +86,10 @@ def test_in_16_bits_the_gradient_does_not_depend_on_the_number_of_pieces(monkeyp
         assert (mine - wanted).abs().max() <= 0.004 * wanted.abs().max()
 
 
-def test_in_16_bits_values_and_gradients_are_rounded_and_no_more() -> None:
-    head, states, ids = made(dtype=torch.bfloat16)
+def test_results_in_16_bits_differ_only_by_rounding() -> None:
+    head, states, ids = make_head(dtype=torch.bfloat16)
     learned = [states, head.layer.weight]
-    wanted = spelled_out(head, states, ids, 1.0)[0]
+    wanted = compute_with_autograd(head, states, ids, 1.0)[0]
     expected = torch.autograd.grad(wanted.sum(), learned)
     found = head.logprobs(states, ids)[0]
     assert found.dtype == torch.float32

@@ -1,4 +1,4 @@
-"""The learner: updates, annotations without side effects, and resuming."""
+"""The learner: updates, annotation without side effects, and resuming."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def without_legal(rows: list[Row]) -> list[Row]:
     return [Row(row.ids, tuple(replace(span, legal=()) for span in row.spans)) for row in rows]
 
 
-def test_on_the_first_step_the_ratio_is_one(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_first_step_has_ratio_one(loaded: LoadedModel, rows: list[Row]) -> None:
     metrics = learner(loaded).update(rows, learning_rate=0.0)
     assert metrics["train/first_log_ratio"] <= 1e-4
     assert metrics["train/approx_kl"] == pytest.approx(0.0, abs=1e-6)
@@ -47,7 +47,7 @@ def test_on_the_first_step_the_ratio_is_one(loaded: LoadedModel, rows: list[Row]
     assert metrics["train/clipfrac"] == 0.0
 
 
-def test_it_makes_good_completions_likelier_and_bad_ones_less(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_update_raises_good_and_lowers_bad_completions(loaded: LoadedModel, rows: list[Row]) -> None:
     rows = fill_spans(rows, advantage=[1.0 if row.ids[span.start] % 2 else -1.0 for row in rows for span in row.spans])
     mine = learner(loaded)
 
@@ -68,7 +68,7 @@ def test_it_makes_good_completions_likelier_and_bad_ones_less(loaded: LoadedMode
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.5])
-def test_adamw_uses_its_betas_and_decays_the_policy_alone(loaded: LoadedModel, rows: list[Row], decay: float) -> None:
+def test_adamw_uses_its_betas_and_decays_only_the_policy(loaded: LoadedModel, rows: list[Row], decay: float) -> None:
     settings = Optimizer(epochs=1, minibatches=1, beta1=0.5, beta2=0.8, weight_decay=decay, max_grad_norm=1e9)
     rows = fill_spans(rows, target=[1.0 for row in rows for _ in row.spans])
     mine = learner(loaded, settings, critic=Critic(learning_rate=1e-2))
@@ -84,7 +84,7 @@ def test_adamw_uses_its_betas_and_decays_the_policy_alone(loaded: LoadedModel, r
         torch.testing.assert_close(mine.named[name], p)
 
 
-def test_only_the_adapter_moves(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_only_the_adapter_changes(loaded: LoadedModel, rows: list[Row]) -> None:
     before = {name: p.clone() for name, p in loaded.model.named_parameters()}
     learner(loaded).update(rows, learning_rate=1e-2)
     moved = {name for name, p in loaded.model.named_parameters() if not torch.equal(p, before[name])}
@@ -100,7 +100,7 @@ def test_all_weights_can_be_trained(model_directory: Path, rows: list[Row]) -> N
     assert metrics["train/grad_norm"] > 0.0
 
 
-def test_a_critic_begins_at_nothing_and_comes_to_foresee_its_targets(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_critic_starts_at_zero_and_learns_its_targets(loaded: LoadedModel, rows: list[Row]) -> None:
     """Equal rows have one value, so they are given one target."""
     rows = fill_spans(rows, target=[float(sum(row.ids[: span.start]) % 7) / 7.0 for row in rows for span in row.spans])
     mine = learner(loaded, critic=Critic(learning_rate=3e-2))
@@ -117,7 +117,7 @@ def test_a_critic_begins_at_nothing_and_comes_to_foresee_its_targets(loaded: Loa
     assert error < 0.5 * sum((span.target - mean) ** 2 for span in spans)
 
 
-def test_a_critics_scale_makes_large_rewards_as_easy_as_small_ones(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_critic_scale_compensates_large_rewards(loaded: LoadedModel, rows: list[Row]) -> None:
     def learned(scale: float) -> tuple[list[float], object, dict[str, torch.Tensor]]:
         mine = learner(LoadedModel(copy.deepcopy(loaded.model), loaded.chat), critic=Critic(scale=scale))
         own = fill_spans(rows, target=[span.target * scale for row in rows for span in row.spans])
@@ -132,7 +132,7 @@ def test_a_critics_scale_makes_large_rewards_as_easy_as_small_ones(loaded: Loade
     assert all(torch.equal(small[2][name], large[2][name]) for name in small[2])
 
 
-def test_values_are_read_where_the_reply_begins(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_values_are_predicted_at_the_start_of_replies(loaded: LoadedModel, rows: list[Row]) -> None:
     mine = learner(loaded, critic=Critic())
     assert mine.critic is not None
     with torch.no_grad():
@@ -143,7 +143,7 @@ def test_values_are_read_where_the_reply_begins(loaded: LoadedModel, rows: list[
     assert len({round(value, 4) for value in expected}) > 4
 
 
-def test_the_entropy_is_reported_with_and_without_a_bonus(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_entropy_is_reported_with_and_without_a_bonus(loaded: LoadedModel, rows: list[Row]) -> None:
     """Both entropies are means over sampled tokens. Without a bonus they do not affect the gradient, and that among
     legal replies is reported only of rows that name them."""
     found, among = [], []
@@ -176,9 +176,7 @@ def test_the_entropy_is_reported_with_and_without_a_bonus(loaded: LoadedModel, r
     assert warming["train/entropy"] == pytest.approx(entropy, rel=1e-5)
 
 
-def test_legality_is_learned_beside_the_rewards_and_only_where_legal_replies_are_named(
-    loaded: LoadedModel, rows: list[Row]
-) -> None:
+def test_legality_loss_applies_only_to_annotated_turns(loaded: LoadedModel, rows: list[Row]) -> None:
     plain, mine, bare = learner(loaded), learner(loaded, legality=1.0), without_legal(rows)
     without = plain.update(rows, learning_rate=0.0)
     assert "train/illegality" not in without
@@ -188,7 +186,7 @@ def test_legality_is_learned_beside_the_rewards_and_only_where_legal_replies_are
     assert "train/illegality" not in mine.update(bare, learning_rate=0.0)
 
 
-def test_imitation_with_legality_makes_legal_replies_likelier_that_nobody_shows(model_directory: Path) -> None:
+def test_imitation_with_legality_raises_unseen_legal_replies(model_directory: Path) -> None:
     loaded = load_model(model_directory)
     chat = loaded.chat
     prompt, shown, other = chat.prompt("x . o"), chat.reply("b2"), chat.reply("a1")
@@ -205,7 +203,7 @@ def test_imitation_with_legality_makes_legal_replies_likelier_that_nobody_shows(
 
 
 @pytest.mark.parametrize("layout", ["shared", "padded"])
-def test_a_conversation_is_imitated_as_its_replies_are(model_directory: Path, layout: str) -> None:
+def test_imitating_a_conversation_equals_imitating_its_replies(model_directory: Path, layout: str) -> None:
     """A reply between the two keeps them apart, and then each is computed for itself."""
     chat = load_model(model_directory).chat
     first, reply = chat.prompt("x . o"), chat.reply("b2")
@@ -222,7 +220,7 @@ def test_a_conversation_is_imitated_as_its_replies_are(model_directory: Path, la
 
 
 @pytest.mark.parametrize("correction", ["truncate", "mask"])
-def test_decoupled_takes_the_engines_error_into_account(loaded: LoadedModel, rows: list[Row], correction: str) -> None:
+def test_decoupled_correction_accounts_for_engine_error(loaded: LoadedModel, rows: list[Row], correction: str) -> None:
     """The engine reports half of each token's probability, while ratios are taken against the learner's own numbers."""
     halved = [tuple(logprob - math.log(2.0) for logprob in span.engine) for row in rows for span in row.spans]
     rows = fill_spans(rows, engine=halved)
@@ -239,7 +237,7 @@ def test_decoupled_takes_the_engines_error_into_account(loaded: LoadedModel, row
     assert decoupled["train/grad_norm"] == pytest.approx(ratio * doubled, rel=1e-3)
 
 
-def test_turns_on_which_engine_and_learner_disagree_are_left_out(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_turns_with_engine_mismatch_are_masked(loaded: LoadedModel, rows: list[Row]) -> None:
     """If the engine's numbers are wrong in one turn, the rest is learned from as if that turn had no weight."""
     wrong = [
         tuple(logprob - math.log(3.0) for logprob in span.engine) if span is row.spans[0] else span.engine
@@ -258,7 +256,7 @@ def test_turns_on_which_engine_and_learner_disagree_are_left_out(loaded: LoadedM
     assert with_all > 1.1 * without
 
 
-def test_the_reference_is_the_policy_as_it_was(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_reference_is_the_initial_policy(loaded: LoadedModel, rows: list[Row]) -> None:
     mine = learner(loaded, kl=Kl(weight=0.1, estimator="k1"))
     rows = mine.annotate(rows)
     assert all(span.reference == pytest.approx(span.old, abs=1e-6) for row in rows for span in row.spans)
@@ -273,7 +271,7 @@ def test_the_reference_is_the_policy_as_it_was(loaded: LoadedModel, rows: list[R
     assert all(span.reference == pytest.approx(span.old, abs=1e-6) for row in rows for span in row.spans)
 
 
-def test_the_weight_of_the_distance_may_change_from_step_to_step(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_kl_weight_may_change_between_steps(loaded: LoadedModel, rows: list[Row]) -> None:
     def moved(weight: float | None) -> torch.Tensor:
         mine = learner(loaded, kl=Kl(weight=0.5))
         own = mine.annotate(rows)
@@ -300,7 +298,7 @@ def test_imitation_weighs_repeated_pairs_and_lowers_the_loss(model_directory: Pa
     assert last < first / 2
 
 
-def test_imitation_beside_reinforcement_adds_its_gradient(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_imitation_adds_its_gradient_to_reinforcement(loaded: LoadedModel, rows: list[Row]) -> None:
     pairs = [(loaded.chat.prompt("x . o"), loaded.chat.reply("b2"))]
 
     def grads(weight: float | None) -> torch.Tensor:
@@ -314,7 +312,7 @@ def test_imitation_beside_reinforcement_adds_its_gradient(loaded: LoadedModel, r
     torch.testing.assert_close(grads(0.7) - none, 0.7 * imitated, atol=1e-5, rtol=1e-3)
 
 
-def test_imitation_does_not_move_the_policy_while_only_the_critic_learns(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_critic_warmup_does_not_change_the_policy(loaded: LoadedModel, rows: list[Row]) -> None:
     pairs = [(loaded.chat.prompt("x . o"), loaded.chat.reply("b2"))]
     mine = learner(loaded, critic=Critic())
     rows = mine.annotate(rows)
@@ -323,7 +321,7 @@ def test_imitation_does_not_move_the_policy_while_only_the_critic_learns(loaded:
     assert all(torch.equal(p, before[name]) for name, p in mine.named.items())
 
 
-def test_a_gradient_that_is_not_finite_is_skipped_described_and_then_stops_the_run(
+def test_non_finite_gradients_are_skipped_then_stop_the_run(
     loaded: LoadedModel, rows: list[Row], tmp_path: Path
 ) -> None:
     rows[0] = fill_spans(rows[:1], advantage=[float("nan")])[0]
@@ -345,7 +343,7 @@ def test_a_gradient_that_is_not_finite_is_skipped_described_and_then_stops_the_r
     assert dump["parameters"]
 
 
-def test_too_large_a_move_ends_the_update_before_the_next_step(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_target_kl_ends_the_update_early(loaded: LoadedModel, rows: list[Row]) -> None:
     settings = Optimizer(epochs=4, minibatches=1)
     for target, steps in ((1e-5, 1), (0.0, 4)):  # the first step is taken by a policy that has not moved
         mine = learner(loaded, settings.model_copy(update={"target_kl": target}))
@@ -353,7 +351,7 @@ def test_too_large_a_move_ends_the_update_before_the_next_step(loaded: LoadedMod
         assert mine.policy_version == steps
 
 
-def test_from_its_tensors_it_goes_on_to_the_bit(model_directory: Path, rows: list[Row]) -> None:
+def test_resumes_from_its_tensors_bit_for_bit(model_directory: Path, rows: list[Row]) -> None:
     def fresh() -> LocalLearner:
         return learner(load_model(model_directory), critic=Critic(), kl=Kl(weight=0.1))
 
@@ -373,7 +371,7 @@ def test_from_its_tensors_it_goes_on_to_the_bit(model_directory: Path, rows: lis
     assert all(torch.equal(tensor, there[name]) for name, tensor in resumed.tensors())
 
 
-def test_another_learners_tensors_are_refused(loaded: LoadedModel, model_directory: Path) -> None:
+def test_refuses_tensors_of_another_learner(loaded: LoadedModel, model_directory: Path) -> None:
     other = dict(learner(load_model(model_directory)).tensors())
     with pytest.raises(GymposiumError, match="does not match this learner"):
         learner(loaded).load(other)
@@ -381,7 +379,9 @@ def test_another_learners_tensors_are_refused(loaded: LoadedModel, model_directo
         learner(loaded, kl=Kl(weight=0.1)).load(dict(learner(loaded).tensors()))
 
 
-def test_no_tensor_is_as_large_as_vocabulary_times_prompt(loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_tensor_is_as_large_as_vocabulary_times_prompt_length(
+    loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nor as large as vocabulary times sampled tokens, if there are many."""
     monkeypatch.setattr(head, "LOGIT_BYTES", 16 * 8 * 320)
     said, sizes = 64, []
@@ -400,7 +400,7 @@ def test_no_tensor_is_as_large_as_vocabulary_times_prompt(loaded: LoadedModel, m
 
 
 @given(prompts=st.lists(st.integers(0, 5), min_size=1, max_size=40), parts=st.integers(1, 5), seed=st.integers(0, 9))
-def test_minibatches_hold_every_row_once_and_equal_prompts_together(prompts: list[int], parts: int, seed: int) -> None:
+def test_minibatches_cover_rows_once_and_keep_prompts_together(prompts: list[int], parts: int, seed: int) -> None:
     rows = [Row((p, 1), (Span(1, 2, (0.0,), advantage=float(i)),)) for i, p in enumerate(prompts)]
     found = minibatches(rows, parts, random.Random(seed))
     assert 1 <= len(found) <= parts
@@ -412,7 +412,7 @@ def test_minibatches_hold_every_row_once_and_equal_prompts_together(prompts: lis
 
 
 @pytest.mark.parametrize("tune", ["lora", "full"])
-def test_a_mixture_of_experts_learns_and_resumes(
+def test_mixture_of_experts_learns_and_resumes(
     moe_directory: Path, rows: list[Row], tmp_path: Path, tune: Literal["lora", "full"]
 ) -> None:
     def make() -> LocalLearner:

@@ -1,4 +1,4 @@
-"""Estimates of memory count the tensors that an update really makes."""
+"""Memory estimates count the tensors that an update actually allocates."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def rows() -> list[Row]:
     ],
     ids=str,
 )
-def test_an_estimate_counts_what_an_update_makes(how: dict[str, Any], lora: bool) -> None:
+def test_estimates_match_allocated_tensors(how: dict[str, Any], lora: bool) -> None:
     dtype = torch.bfloat16 if how.get("precision") else torch.float32
     settings = Optimizer(epochs=1, minibatches=1, token_budget=ROWS * (PROMPT + REPLY), **how)
     found = memory_of_learner(lambda: make(lora=lora, dtype=dtype), settings, prompt=PROMPT, reply=REPLY)
@@ -68,7 +68,7 @@ def test_an_estimate_counts_what_an_update_makes(how: dict[str, Any], lora: bool
 
 @pytest.mark.parametrize("tune", ["lora", "full"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_experts_are_counted(moe_directory: Path, tune: str, dtype: torch.dtype) -> None:
+def test_estimates_count_experts(moe_directory: Path, tune: str, dtype: torch.dtype) -> None:
     """PyTorch has no fake product of experts in float32."""
 
     def make_experts() -> Any:
@@ -85,7 +85,7 @@ def test_experts_are_counted(moe_directory: Path, tune: str, dtype: torch.dtype)
     assert found.activations > 2 * ROWS * (PROMPT + REPLY) * 2 * (2 * 16 + 32) * dtype.itemsize
 
 
-def test_weights_in_4_bits_are_counted_as_such() -> None:
+def test_estimates_count_4_bit_weights() -> None:
     settings = Optimizer(layout="packed", token_budget=64)
     found, small = (
         memory_of_learner(lambda: make(lora=True), settings, prompt=40, reply=8, four_bits=bits)

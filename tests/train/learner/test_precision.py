@@ -1,4 +1,4 @@
-"""Weights are learned in float32 for any number type of the computation: no small step is rounded away."""
+"""Weights are trained in float32 whatever the compute dtype, so small updates are not rounded away."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def as_if_sampled_by(loaded: LoadedModel, rows: list[Row]) -> list[Row]:
 
 
 @pytest.mark.parametrize("rate", RATES)
-def test_as_many_weights_move_in_bf16_as_in_fp32(model_directory: Path, rows: list[Row], rate: float) -> None:
+def test_bf16_changes_as_many_weights_as_fp32(model_directory: Path, rows: list[Row], rate: float) -> None:
     shares = []
     for precision in PRECISIONS:
         _, learner = full(model_directory, precision, epochs=1, layout="packed")
@@ -71,7 +71,7 @@ def test_as_many_weights_move_in_bf16_as_in_fp32(model_directory: Path, rows: li
 
 
 @pytest.mark.parametrize("rate", RATES)
-def test_as_many_move_in_the_cold_start(model_directory: Path, rate: float) -> None:
+def test_cold_start_changes_as_many_weights_in_bf16(model_directory: Path, rate: float) -> None:
     shares = []
     for precision in PRECISIONS:
         loaded, learner = full(model_directory, precision)
@@ -85,7 +85,7 @@ def test_as_many_move_in_the_cold_start(model_directory: Path, rate: float) -> N
     assert shares[1] == pytest.approx(shares[0], abs=0.01)
 
 
-def test_a_16_bit_model_is_learned_in_float32(model_directory: Path, tmp_path: Path, rows: list[Row]) -> None:
+def test_models_in_16_bits_train_in_float32(model_directory: Path, tmp_path: Path, rows: list[Row]) -> None:
     """For any number type of the file's weights and of the computation."""
     for precision in PRECISIONS:
         loaded = load_model(model_directory, dtype=torch.bfloat16)
@@ -96,7 +96,7 @@ def test_a_16_bit_model_is_learned_in_float32(model_directory: Path, tmp_path: P
         assert moved(before, weights(learner)) > 0.95
 
 
-def test_gradients_of_micro_batches_are_added_up_in_float32(model_directory: Path, rows: list[Row]) -> None:
+def test_micro_batch_gradients_accumulate_in_float32(model_directory: Path, rows: list[Row]) -> None:
     """The error of a sum does not grow with the number of micro-batches. The ratios are about one, far from where they
     are clipped."""
     one_step = {"epochs": 1, "minibatches": 1, "max_grad_norm": 1e9, "layout": "packed"}
@@ -116,7 +116,7 @@ def test_gradients_of_micro_batches_are_added_up_in_float32(model_directory: Pat
     assert not torch.equal(one_by_one, one_by_one.bfloat16().float())
 
 
-def test_the_engine_that_shares_the_model_plays_what_is_learned(model_directory: Path) -> None:
+def test_engine_sharing_the_model_plays_learned_weights(model_directory: Path) -> None:
     loaded, learner = full(model_directory, "bf16")
     engine = loaded.engine(Policy("learner", 0))
     pairs = [(loaded.chat.prompt(text), loaded.chat.reply("b2")) for text in ("x . o", "a")]
@@ -131,7 +131,7 @@ def test_the_engine_that_shares_the_model_plays_what_is_learned(model_directory:
         assert sum(mine) - sum(earlier) > 1.0
 
 
-def test_ratios_are_one_at_first_in_bf16(model_directory: Path, rows: list[Row]) -> None:
+def test_initial_ratios_are_one_in_bf16(model_directory: Path, rows: list[Row]) -> None:
     """The log-probabilities of engine and learner differ only by rounding."""
     loaded = load_model(model_directory)
     loss = Loss(temperature=TEMPERATURE, mismatch=DecoupledMismatch())
@@ -142,7 +142,7 @@ def test_ratios_are_one_at_first_in_bf16(model_directory: Path, rows: list[Row])
     assert metrics["train/mismatch_kl"] < 0.01
 
 
-def test_weights_are_saved_as_they_are_learned(model_directory: Path, tmp_path: Path, rows: list[Row]) -> None:
+def test_weights_are_saved_in_training_precision(model_directory: Path, tmp_path: Path, rows: list[Row]) -> None:
     loaded, learner = full(model_directory, "bf16")
     learner.imitate([(row.prompt, (7, 8)) for row in rows[:3]], 1e-5)
     computed = {name: tensor.clone() for name, tensor in loaded.model.state_dict().items()}
@@ -160,7 +160,7 @@ def test_weights_are_saved_as_they_are_learned(model_directory: Path, tmp_path: 
         assert torch.equal(tensor, computed[name])
 
 
-def test_it_goes_on_from_a_checkpoint_to_the_bit(model_directory: Path, tmp_path: Path, rows: list[Row]) -> None:
+def test_resumes_from_a_checkpoint_bit_for_bit(model_directory: Path, tmp_path: Path, rows: list[Row]) -> None:
     pairs = [(row.prompt, (7, 8)) for row in rows[:3]]
     _, learner = full(model_directory, "bf16")
     learner.imitate(pairs, 1e-3)
@@ -178,7 +178,7 @@ def test_it_goes_on_from_a_checkpoint_to_the_bit(model_directory: Path, tmp_path
         assert torch.equal(tensor, expected[name]), name
 
 
-def test_a_lora_computes_in_the_type_of_its_base_and_is_learned_in_float32(
+def test_lora_computes_in_base_dtype_and_trains_in_float32(
     model_directory: Path, tmp_path: Path, rows: list[Row]
 ) -> None:
     base = load_model(model_directory, dtype=torch.bfloat16)
@@ -200,7 +200,7 @@ def test_a_lora_computes_in_the_type_of_its_base_and_is_learned_in_float32(
     assert learner.dtype == torch.bfloat16
 
 
-def test_what_an_architecture_wants_in_float32_stays(model_directory: Path) -> None:
+def test_float32_modules_of_an_architecture_stay(model_directory: Path) -> None:
     model = load_model(model_directory).model
     model._keep_in_fp32_modules_strict = {"self_attn_layer_norm", "layers.*.fc1"}
     masters = Masters(dict(model.named_parameters()))
@@ -211,7 +211,7 @@ def test_what_an_architecture_wants_in_float32_stays(model_directory: Path) -> N
     assert isinstance(masters.named["model.decoder.final_layer_norm.weight"], nn.Parameter)
 
 
-def test_without_a_gpu_it_computes_in_float32_unless_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cpu_computes_in_float32_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert compute_type("auto") == compute_type("fp32") == torch.float32
     assert compute_type("bf16") == torch.bfloat16

@@ -1,4 +1,4 @@
-"""QLoRA: a LoRA on 4-bit weights learns the same as on the dequantized numbers."""
+"""QLoRA: a LoRA on 4-bit weights learns the same as on dequantized weights."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def gradient(mine: LocalLearner, rows: list[Row]) -> tuple[torch.Tensor, dict[st
     [{"layout": "shared"}, {"layout": "packed", "token_budget": 200}, {"layout": "padded", "checkpointing": True}],
     ids=str,
 )
-def test_gradients_are_those_of_the_numbers_that_the_bits_stand_for(
+def test_gradients_match_dequantized_weights(
     loaded: LoadedModel, spelled_out: LoadedModel, rows: list[Row], how: dict[str, Any]
 ) -> None:
     """The engine with the same bits, which sampled the rows, agrees with the learner."""
@@ -80,7 +80,7 @@ def test_gradients_are_those_of_the_numbers_that_the_bits_stand_for(
     assert metrics["train/first_log_ratio"] <= 1e-4
 
 
-def test_the_bits_stay_and_the_adapter_moves(loaded: LoadedModel, rows: list[Row]) -> None:
+def test_only_the_adapter_changes(loaded: LoadedModel, rows: list[Row]) -> None:
     before = {name: p.detach().clone() for name, p in loaded.model.named_parameters()}
     mine = learner(loaded)
     for seed in range(3):

@@ -1,4 +1,4 @@
-"""Rows of matches that a language model played: exactly the sampled tokens are marked."""
+"""Rows of language-model matches mark exactly the sampled tokens."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def trajectories(loaded: LoadedModel, context: str, seed: int, max_tokens: int, 
 @pytest.mark.parametrize("context", CONTEXTS)
 @given(seed=st.integers(0, 10_000), max_tokens=st.integers(1, 7), game=st.sampled_from(["tic_tac_toe", "leduc_poker"]))
 @settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_spans_are_what_was_sampled_and_the_rest_is_what_was_read(
+def test_spans_mark_exactly_the_sampled_tokens(
     random_model: Models, family: str, context: str, seed: int, max_tokens: int, game: str
 ) -> None:
     loaded = random_model(family)
@@ -90,6 +90,6 @@ def test_spans_are_what_was_sampled_and_the_rest_is_what_was_read(
     assume(several)  # a match may be over before its second turn, and shows nothing then
 
 
-def test_the_families_differ_in_what_they_do_to_the_past(random_model: Models) -> None:
+def test_families_differ_in_growing_history(random_model: Models) -> None:
     """Otherwise the test above would not cover rows with several turns, or histories that are split into rows."""
     assert {family for family in FAMILIES if random_model(family).chat.grows("user")} == GROWING

@@ -1,4 +1,4 @@
-"""Trunk and head together compute the model's logits, or the model is refused."""
+"""Trunk plus head reproduce the model's logits, or the model is refused."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ CONFIGS = {
 PAIRS = [((5, 6, 7), (8, 9)), ((5, 6, 11), (12, 1)), ((5, 3), (4,))]
 
 
-def made(kind: str) -> Any:
+def make_model(kind: str) -> Any:
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = AutoModelForCausalLM.from_config(CONFIGS[kind]).eval()  # type: ignore[no-untyped-call]
@@ -72,8 +72,8 @@ def made(kind: str) -> Any:
 
 @pytest.mark.parametrize("kind", CONFIGS)
 @pytest.mark.parametrize("layout", ["shared", "padded", "packed"])
-def test_what_is_scored_is_what_the_model_says(kind: str, layout: Any) -> None:
-    model = made(kind)
+def test_scores_match_the_model(kind: str, layout: Any) -> None:
+    model = make_model(kind)
     expected = []
     for prompt, said in PAIRS:
         with torch.no_grad():
@@ -84,15 +84,15 @@ def test_what_is_scored_is_what_the_model_says(kind: str, layout: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_it_is_known_which_architectures_keep_packed_sequences_apart(dtype: torch.dtype) -> None:
-    trunks = {kind: Trunk(made(kind).to(dtype)) for kind in CONFIGS}
+def test_detects_architectures_that_support_packing(dtype: torch.dtype) -> None:
+    trunks = {kind: Trunk(make_model(kind).to(dtype)) for kind in CONFIGS}
     assert {kind for kind, trunk in trunks.items() if trunk.pack("dense")} == CONFIGS.keys() - {"no mask by positions"}
     assert all(trunk.pack("auto") for trunk in trunks.values())
     # transformers runs an architecture with capped attention scores by its own implementation, without blocks
     assert {kind for kind, trunk in trunks.items() if trunk.attention == "dense"} == {"capped"}
 
 
-def test_an_architecture_that_does_something_more_is_refused(loaded: LoadedModel) -> None:
+def test_refuses_architectures_with_extra_steps(loaded: LoadedModel) -> None:
     def doubled(module: Any, inputs: Any, out: Any) -> Any:
         out.logits = 2.0 * out.logits
         return out

@@ -1,4 +1,4 @@
-"""Aggregation: the chosen mean, and the same gradient for every division into micro-batches."""
+"""Aggregation: the chosen mean, with the same gradient for every split into micro-batches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TURNS = [(7, 1), (7, 3), (4, 2)]
         (10.0, [1 / 20, 1 / 20, 1 / 20]),
     ],
 )
-def test_by_hand(how: Aggregation, expected: list[float]) -> None:
+def test_weights_match_hand_computation(how: Aggregation, expected: list[float]) -> None:
     assert turn_weights(TURNS, how) == pytest.approx(expected)
 
 
@@ -43,7 +43,7 @@ turns_of_a_step = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 6)), min_
 
 
 @given(turns=turns_of_a_step, seed=st.integers(0, 2**20))
-def test_each_is_the_mean_that_it_says(turns: list[tuple[int, int]], seed: int) -> None:
+def test_weights_match_the_named_mean(turns: list[tuple[int, int]], seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     losses = [torch.rand(tokens, generator=generator, dtype=torch.float64) for _, tokens in turns]
     trajectories: dict[int, list[Tensor]] = {}
@@ -69,7 +69,7 @@ def test_each_is_the_mean_that_it_says(turns: list[tuple[int, int]], seed: int) 
     how=st.sampled_from(HOW),
     objective=st.sampled_from(CLIPPED),
 )
-def test_any_cut_into_micro_batches_gives_the_same_gradient(
+def test_micro_batch_splits_give_the_same_gradient(
     turns: list[tuple[int, int]], order: random.Random, parts: int, how: Aggregation, objective: Objective
 ) -> None:
     """A policy of three parameters in float64, with turns in random micro-batches and random order."""
@@ -104,11 +104,11 @@ def test_any_cut_into_micro_batches_gives_the_same_gradient(
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_a_step_of_nothing_has_no_weights(how: Aggregation) -> None:
+def test_empty_step_has_no_weights(how: Aggregation) -> None:
     assert turn_weights([], how) == []
 
 
-def test_what_makes_no_sense_is_refused() -> None:
+def test_invalid_arguments_are_refused() -> None:
     with pytest.raises(BadOption, match="above 0"):
         turn_weights(TURNS, 0.0)
     with pytest.raises(BadOption, match="without sampled tokens"):

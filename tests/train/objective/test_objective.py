@@ -41,7 +41,7 @@ def gradient(loss: Tensor, of: Tensor) -> Tensor:
 @given(
     new=st.floats(-3, 0), old=st.floats(-3, 0), advantage=st.floats(-2, 2), dual=st.sampled_from([0.0, 1.5, 3.0, 99.0])
 )
-def test_ppo_is_the_formula(new: float, old: float, advantage: float, dual: float) -> None:
+def test_ppo_matches_its_formula(new: float, old: float, advantage: float, dual: float) -> None:
     ratio = math.exp(new - old)
     clipped = min(max(ratio, 1 - LOW), 1 + HIGH)
     expected = -min(ratio * advantage, clipped * advantage)
@@ -53,7 +53,7 @@ def test_ppo_is_the_formula(new: float, old: float, advantage: float, dual: floa
 
 
 @pytest.mark.parametrize("name", ["ppo", "gspo"])
-def test_a_token_far_above_the_old_policy_gets_no_gradient_from_a_negative_advantage(name: str) -> None:
+def test_dual_clip_stops_negative_advantage_gradients(name: str) -> None:
     logprobs = logs(0.8, 0.8, 0.8, 0.8, 0.8).requires_grad_()
     for old, is_bounded in ((0.2, True), (0.3, False)):  # ratios 4 and 2.67
         advantages = torch.full((5,), -1.0, dtype=torch.float64)
@@ -64,7 +64,7 @@ def test_a_token_far_above_the_old_policy_gets_no_gradient_from_a_negative_advan
 
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("difference", [1e3, -1e3, math.inf])
-def test_losses_and_gradients_are_finite_however_far_two_policies_are_apart(name: str, difference: float) -> None:
+def test_losses_and_gradients_stay_finite(name: str, difference: float) -> None:
     logprobs = torch.full((5,), -1.0, requires_grad=True)
     advantages = torch.tensor([1.0, -1.0, 0.0, 1.0, -1.0])
     found = losses(name, logprobs, logprobs.detach() - difference, advantages)
@@ -74,7 +74,7 @@ def test_losses_and_gradients_are_finite_however_far_two_policies_are_apart(name
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_on_policy_the_gradient_is_the_policy_gradient(name: str) -> None:
+def test_on_policy_gradient_is_the_policy_gradient(name: str) -> None:
     logprobs = logs(0.4, 0.6, 0.1, 0.9, 0.5).requires_grad_()
     advantages = torch.tensor([1.5, -0.7], dtype=torch.float64)[TURN]
     found = gradient(losses(name, logprobs, logprobs.detach(), advantages), logprobs)
@@ -83,7 +83,7 @@ def test_on_policy_the_gradient_is_the_policy_gradient(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ppo", "gspo"])
 @pytest.mark.parametrize(("difference", "advantage"), [(0.5, 1.0), (-0.5, -1.0)])
-def test_what_has_moved_far_enough_gets_no_more_gradient(name: str, difference: float, advantage: float) -> None:
+def test_clipped_tokens_get_no_gradient(name: str, difference: float, advantage: float) -> None:
     logprobs = logs(0.4, 0.6, 0.1, 0.9, 0.5).requires_grad_()
     advantages = torch.full((5,), advantage, dtype=torch.float64)
     assert not gradient(losses(name, logprobs, logprobs.detach() - difference, advantages), logprobs).any()
@@ -92,7 +92,7 @@ def test_what_has_moved_far_enough_gets_no_more_gradient(name: str, difference: 
 
 
 @pytest.mark.parametrize("name", ["ppo", "cispo"])
-def test_a_bound_of_its_own_on_either_side(name: str) -> None:
+def test_clip_bounds_are_independent(name: str) -> None:
     """The ratio 1.25 is within 1.28, the ratio 0.75 is not within 0.8."""
     logprobs = logs(0.5, 0.5, 0.5, 0.5, 0.5).requires_grad_()
     old = logs(0.4, 0.4, 2 / 3, 2 / 3, 0.5)
@@ -102,7 +102,7 @@ def test_a_bound_of_its_own_on_either_side(name: str) -> None:
     torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
 
 
-def test_gspo_by_hand() -> None:
+def test_gspo_matches_hand_computation() -> None:
     """Turn 0 has three tokens of ratios 2, 4 and 1, so its own is 2; turn 1 two of 1 and 1/4, so 1/2."""
     logprobs = logs(0.8, 0.3, 0.4, 0.5, 0.1).requires_grad_()
     old = logs(0.4, 0.3, 0.1, 0.5, 0.4)
@@ -120,7 +120,7 @@ def test_gspo_by_hand() -> None:
     assert not gradient(held, logprobs).any()
 
 
-def test_gspo_of_turns_of_one_token_is_ppo() -> None:
+def test_gspo_equals_ppo_for_one_token_turns() -> None:
     logprobs, old = logs(0.8, 0.3, 0.4), logs(0.4, 0.3, 0.9)
     advantages = torch.tensor([1.0, -2.0, 3.0], dtype=torch.float64)
     turn = torch.arange(3)

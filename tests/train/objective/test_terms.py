@@ -1,4 +1,4 @@
-"""Terms, weights for the mismatch with the engine, and diagnostics: exact means over distributions, and tables."""
+"""Terms, engine-mismatch weights and diagnostics match exact expectations and tables."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def close(found: Tensor, expected: Tensor) -> None:
 
 
 @given(policy=scores, reference=scores)
-def test_as_values_k1_and_k3_are_the_kl_in_the_mean(policy: list[float], reference: list[float]) -> None:
+def test_k1_and_k3_estimate_the_kl(policy: list[float], reference: list[float]) -> None:
     _, p, q = policies(policy, reference)
     exact = exact_kl(p, q)
     for estimate in (k1, k3, k3_straight_through):
@@ -58,7 +58,7 @@ def test_as_values_k1_and_k3_are_the_kl_in_the_mean(policy: list[float], referen
 
 
 @given(policy=scores, reference=scores)
-def test_as_losses_k2_and_the_straight_through_k3_follow_the_kl(policy: list[float], reference: list[float]) -> None:
+def test_k2_and_straight_through_k3_have_the_kl_gradient(policy: list[float], reference: list[float]) -> None:
     """The mean over samples of a loss's gradient; samples have no gradient, so the weights have none."""
     logits, p, q = policies(policy, reference)
 
@@ -79,13 +79,13 @@ def at(scores: Tensor, among: Tensor) -> tuple[Tensor, Tensor]:
     return scores.gather(-1, among.clamp(min=0)), among >= 0
 
 
-def test_entropy_is_torchs() -> None:
+def test_entropy_matches_torch() -> None:
     logits = torch.randn(3, 4, 7, generator=torch.Generator().manual_seed(0))
     expected = torch.distributions.Categorical(logits=logits).entropy()
     torch.testing.assert_close(entropy(logits.log_softmax(-1)), expected)
 
 
-def test_entropy_in_a_tree_of_replies_by_hand() -> None:
+def test_reply_tree_entropy_matches_hand_computation() -> None:
     """Three replies, 1 2, 1 3 and 4, each with the end 0. Two thirds of the legal mass begin with 1, and behind it 2
     and 3 are equally likely, so all three are: the mean over them of the sum along each is log 3. Half of the first
     distribution is on tokens that continue no reply, and nine tenths of the second."""
@@ -101,9 +101,7 @@ def test_entropy_in_a_tree_of_replies_by_hand() -> None:
 
 
 @given(policy=st.lists(st.floats(-9, 9), min_size=5, max_size=5), legal=st.sets(st.integers(0, 4), max_size=5))
-def test_entropy_among_some_tokens_neither_rewards_nor_punishes_the_others(
-    policy: list[float], legal: set[int]
-) -> None:
+def test_restricted_entropy_ignores_other_tokens(policy: list[float], legal: set[int]) -> None:
     """It is that of the whole distribution, restricted and renormalised; no other logit has a gradient, and the logits
     as a whole are not moved up or down."""
     logits = torch.tensor([policy], dtype=torch.float64, requires_grad=True)
@@ -122,7 +120,7 @@ def test_entropy_among_some_tokens_neither_rewards_nor_punishes_the_others(
     close(gradient, torch.autograd.grad(expected, logits)[0])
 
 
-def test_the_value_loss_by_hand() -> None:
+def test_value_loss_matches_hand_computation() -> None:
     """Without a clip the squared error. With one of 0.5 around 0, values 2 and -0.25 are held at 0.5 and -0.25; the
     worse of the two errors counts."""
     values, targets = torch.tensor([2.0, -0.25, 2.0]), torch.tensor([1.0, 1.0, 4.0])
@@ -132,7 +130,7 @@ def test_the_value_loss_by_hand() -> None:
         value_loss(values, targets, clip=0.5)
 
 
-def test_nll_is_torchs() -> None:
+def test_nll_matches_torch() -> None:
     logits = torch.randn(6, 9, generator=torch.Generator().manual_seed(0))
     labels = torch.arange(6)
     logprobs = logits.log_softmax(-1)[torch.arange(6), labels]
@@ -145,7 +143,7 @@ OLD = (RATIOS.log() + ENGINE).requires_grad_()
 TURN = torch.tensor([0, 0, 1, 1])
 
 
-def test_weights_for_the_engine_by_hand() -> None:
+def test_mismatch_weights_match_hand_computation() -> None:
     """The turns' geometric means are 1 and about 0.71."""
     torch.testing.assert_close(truncated(OLD, ENGINE, 2.0), torch.tensor([2.0, 0.25, 1.0, 0.5]))
     torch.testing.assert_close(masked(OLD, ENGINE, 0.4, 3.0), torch.tensor([0.0, 0.0, 1.0, 0.5]))
@@ -153,7 +151,7 @@ def test_weights_for_the_engine_by_hand() -> None:
     assert masked_turns(OLD, ENGINE, TURN, 0.7, 0.75).tolist() == [0.0, 0.0, 1.0, 1.0]
 
 
-def test_a_token_that_the_learner_or_the_engine_rules_out_has_a_finite_weight() -> None:
+def test_impossible_tokens_have_finite_weights() -> None:
     old, engine = torch.tensor([-1.0, -math.inf, -1.0]), torch.tensor([-math.inf, -1.0, -1.0])
     turn = torch.tensor([0, 0, 1])
     assert truncated(old, engine, 2.0).tolist() == pytest.approx([2.0, 0.0, 1.0], abs=1e-6)
@@ -163,13 +161,13 @@ def test_a_token_that_the_learner_or_the_engine_rules_out_has_a_finite_weight() 
     assert importance(old, engine).isfinite().all()
 
 
-def test_a_turn_is_not_left_out_for_its_length() -> None:
+def test_turn_masks_do_not_depend_on_length() -> None:
     """A hundred tokens that are each a little more likely: the product of the ratios is 2.7, their mean 1.01."""
     turn = torch.zeros(100, dtype=torch.long)
     assert masked_turns(torch.full((100,), -0.99), torch.full((100,), -1.0), turn, 0.98, 1.02).all()
 
 
-def test_weights_and_what_is_reported_carry_no_gradient() -> None:
+def test_weights_and_diagnostics_carry_no_gradient() -> None:
     for found in (
         truncated(OLD, ENGINE, 2.0),
         masked(OLD, ENGINE, 0.5, 5.0),
@@ -181,14 +179,14 @@ def test_weights_and_what_is_reported_carry_no_gradient() -> None:
 
 
 @given(policy=scores, sampler=scores)
-def test_kls_are_of_the_policy_that_sampled(policy: list[float], sampler: list[float]) -> None:
+def test_mismatch_kls_use_the_sampling_policy(policy: list[float], sampler: list[float]) -> None:
     _, p, sampled_from = policies(policy, sampler)
     exact = exact_kl(sampled_from, p.detach())
     close((sampled_from.exp() * mismatch_kl(p, sampled_from)).sum(), exact)
     close((sampled_from.exp() * approx_kl(p, sampled_from)).sum(), exact)
 
 
-def test_what_is_clipped() -> None:
+def test_clipped_tokens_are_reported() -> None:
     """Ratios 4, 1/4, 1 and 1/2: inside are those from 0.4 to 3. The turns' are 1 and about 0.71."""
     tokens = PolicyTokens(OLD, ENGINE, torch.ones(4), TURN)
     assert Ppo(PpoSettings(clip_low=0.6, clip_high=2.0)).clipped(tokens).tolist() == [1.0, 1.0, 0.0, 0.0]
@@ -197,7 +195,7 @@ def test_what_is_clipped() -> None:
     assert Pg(PgSettings(cap=3.0)).clipped(tokens).tolist() == [1.0, 0.0, 0.0, 0.0]  # weights have no lower bound
 
 
-def test_explained_variance_by_hand() -> None:
+def test_explained_variance_matches_hand_computation() -> None:
     targets = torch.tensor([0.0, 1.0, 2.0, 3.0])
     assert explained_variance(targets, targets) == 1.0
     assert explained_variance(torch.full((4,), 9.0), targets) == 0.0
@@ -206,7 +204,7 @@ def test_explained_variance_by_hand() -> None:
     assert math.isnan(explained_variance(targets, torch.ones(4)))
 
 
-def test_illegality_is_the_surprise_at_a_legal_token_and_raises_all_of_them() -> None:
+def test_illegality_is_the_surprise_of_any_legal_token() -> None:
     logits = torch.tensor([[0.0, 1.0, 2.0, -1.0]] * 3, requires_grad=True)
     found = illegality(*at(logits.log_softmax(-1), torch.tensor([[1, 3], [2, -1], [-1, -1]])))
     p = logits.detach().softmax(-1)[0]

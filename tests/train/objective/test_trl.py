@@ -156,7 +156,7 @@ def advantages(credit: Credit, rewards: list[float]) -> Tensor:
 
 
 @pytest.mark.parametrize(("scale", "normalise"), [("group", True), ("none", False)])
-def test_the_advantages_of_grpo(oracle: Oracle, scale: str, *, normalise: bool) -> None:
+def test_grpo_advantages_match_trl(oracle: Oracle, scale: str, *, normalise: bool) -> None:
     """TRL adds 1e-4 to the standard deviation, which is negligible for such large rewards."""
     oracle.trl.scale_rewards = scale
     oracle.rewards[:] = [1e4 * reward for reward in REWARDS]
@@ -168,7 +168,7 @@ def test_the_advantages_of_grpo(oracle: Oracle, scale: str, *, normalise: bool) 
     torch.testing.assert_close(found, ours, rtol=1e-5, atol=1e-5)
 
 
-def test_the_advantages_of_rloo(model_directory: Path, tmp_path: Path) -> None:
+def test_rloo_advantages_match_trl(model_directory: Path, tmp_path: Path) -> None:
     from trl import RLOOConfig, RLOOTrainer
 
     trl: Any = RLOOTrainer(
@@ -202,7 +202,7 @@ CISPO = Cispo(CispoSettings(clip_low=1.0, clip_high=HIGH))
     ],
     ids=["grpo", "dual", "dapo", "bnpo", "dr_grpo", "gspo", "cispo"],
 )
-def test_losses_and_their_gradients(
+def test_losses_and_gradients_match_trl(
     moved: tuple[Oracle, dict[str, Tensor]],
     kind: str,
     level: str,
@@ -238,7 +238,7 @@ def test_losses_and_their_gradients(
 
 
 @pytest.mark.parametrize("mode", ["token_truncate", "token_mask"])
-def test_weights_for_the_engine(oracle: Oracle, mode: str) -> None:
+def test_mismatch_weights_match_trl(oracle: Oracle, mode: str) -> None:
     inputs = oracle.inputs(mode)
     old, engine = inputs["old_per_token_logps"], inputs["sampling_per_token_logps"]
     ours = truncated(old, engine, CAP) if mode == "token_truncate" else masked(old, engine, 0.8, CAP)
@@ -248,7 +248,7 @@ def test_weights_for_the_engine(oracle: Oracle, mode: str) -> None:
     assert (found == (CAP if mode == "token_truncate" else 0.0)).any()
 
 
-def test_the_kl_in_the_loss(moved: tuple[Oracle, dict[str, Tensor]]) -> None:
+def test_kl_term_matches_trl(moved: tuple[Oracle, dict[str, Tensor]]) -> None:
     """TRL's term is k3 with k3's gradient: the difference of the losses with and without it."""
     oracle, inputs = moved
     trl = oracle.trl
@@ -263,7 +263,7 @@ def test_the_kl_in_the_loss(moved: tuple[Oracle, dict[str, Tensor]]) -> None:
     torch.testing.assert_close(oracle.gradient(ours), oracle.gradient(added), rtol=1e-3, atol=1e-6)
 
 
-def test_entropy(oracle: Oracle) -> None:
+def test_entropy_matches_trl(oracle: Oracle) -> None:
     inputs = oracle.inputs()
     ids = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], dim=1)
     mask = torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], dim=1)

@@ -1,4 +1,4 @@
-"""Rollouts ahead of updates: they stay within the bound, none is lost, and no thread is left."""
+"""Asynchronous rollouts stay within their bound, lose nothing, and leave no thread behind."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PATIENCE = 30.0
 
 
 @pytest.fixture(autouse=True)
-def no_thread_is_left() -> Iterator[None]:
+def check_threads() -> Iterator[None]:
     yield
     assert [thread.name for thread in threading.enumerate() if thread.name == "rollouts"] == []
 
 
-def test_on_policy_everything_alternates_in_one_thread() -> None:
+def test_on_policy_rollouts_alternate_in_one_thread() -> None:
     said: list[str] = []
 
     def play(step: int) -> int:
@@ -40,7 +40,7 @@ def test_on_policy_everything_alternates_in_one_thread() -> None:
     assert said == ["play 2", "learn 2", "play 3", "learn 3", "play 4", "learn 4"]
 
 
-def test_a_rollout_is_played_while_the_learner_updates() -> None:
+def test_rollouts_run_during_updates() -> None:
     """The update of step 0 and the rollout of step 1 wait for each other, so one after the other they would never
     end."""
     both = Barrier(2, timeout=PATIENCE)
@@ -57,7 +57,7 @@ def test_a_rollout_is_played_while_the_learner_updates() -> None:
         assert ahead.take(1)[1] == 1
 
 
-def test_a_rollout_waits_for_weights_that_are_new_enough() -> None:
+def test_rollouts_wait_for_recent_weights() -> None:
     begun = {step: Event() for step in range(4)}
 
     def play(step: int) -> int:
@@ -79,7 +79,7 @@ def test_a_rollout_waits_for_weights_that_are_new_enough() -> None:
 
 @given(bound=st.integers(0, 4), first=st.integers(0, 3), count=st.integers(0, 12))
 @settings(max_examples=40, deadline=None)
-def test_no_rollout_is_older_than_the_bound(bound: int, first: int, count: int) -> None:
+def test_rollouts_never_exceed_the_staleness_bound(bound: int, first: int, count: int) -> None:
     published, begun_with = first, {}
 
     def play(step: int) -> int:
@@ -98,7 +98,7 @@ def test_no_rollout_is_older_than_the_bound(bound: int, first: int, count: int) 
 
 
 @pytest.mark.parametrize("bound", [0, 2])
-def test_what_goes_wrong_in_a_rollout_is_raised_where_it_is_waited_for(bound: int) -> None:
+def test_rollout_errors_are_raised_on_take(bound: int) -> None:
     def play(step: int) -> int:
         if step == 1:
             raise GymposiumError("the engine is gone")
@@ -111,7 +111,7 @@ def test_what_goes_wrong_in_a_rollout_is_raised_where_it_is_waited_for(bound: in
             ahead.take(1)
 
 
-def test_an_end_in_the_middle_breaks_off_what_is_being_played() -> None:
+def test_closing_interrupts_the_running_rollout() -> None:
     playing, seen = Event(), []
 
     def play(step: int) -> int:
@@ -138,7 +138,7 @@ def test_an_end_in_the_middle_breaks_off_what_is_being_played() -> None:
     assert seen == [1]
 
 
-def test_ctrl_c_ends_the_wait_for_a_rollout() -> None:
+def test_ctrl_c_interrupts_waiting_for_a_rollout() -> None:
     main = threading.main_thread().ident
     assert main is not None
     # a background job starts with interrupts ignored
@@ -157,7 +157,7 @@ def test_ctrl_c_ends_the_wait_for_a_rollout() -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def test_an_end_wakes_who_waits_for_new_weights() -> None:
+def test_closing_wakes_rollouts_waiting_for_weights() -> None:
     with Ahead(lambda step: step, 1, range(8)) as ahead:
         ahead.take(0)
         ahead.take(1)  # step 2 waits for the weights of step 1, which never come
@@ -172,7 +172,7 @@ def test_steps_are_taken_in_order() -> None:
             ahead.take(1)
 
 
-def test_bounds_and_steps_that_cannot_be() -> None:
+def test_invalid_bounds_and_steps_are_refused() -> None:
     with pytest.raises(BadOption, match="cannot be -1 steps behind"):
         Ahead(lambda step: step, -1, range(3))
     with pytest.raises(BadOption, match="must be consecutive"):

@@ -1,4 +1,4 @@
-"""Stages: promotion, demotion, and refusal of stages that make no sense."""
+"""Stages: promotion, demotion, and refusal of invalid stages."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ def three(**settings: Any) -> Curriculum:
     return Curriculum([Stage(), Stage(opponents={"mcts-10": 1.0}, demote=0.3, **settings), Stage(demote=0.3)])
 
 
-def after(curriculum: Curriculum, *scores: float) -> int:
+def stage_after(curriculum: Curriculum, *scores: float) -> int:
     curriculum.note(scores)
     curriculum.move()
     return curriculum.number
 
 
-def test_the_next_stage_begins_where_a_full_window_passes_the_threshold() -> None:
+def test_full_window_above_threshold_promotes() -> None:
     curriculum = Curriculum([Stage(window=4, promote=0.75), Stage()])
-    assert after(curriculum, WIN, WIN, WIN) == 0, "three matches say too little"
-    assert after(curriculum, LOSS, DRAW) == 0
+    assert stage_after(curriculum, WIN, WIN, WIN) == 0, "three matches say too little"
+    assert stage_after(curriculum, LOSS, DRAW) == 0
     assert curriculum.score == 0.625, "of the newest four"
-    assert after(curriculum, WIN, WIN) == 0
-    assert after(curriculum, WIN) == 1, "0.875"
+    assert stage_after(curriculum, WIN, WIN) == 0
+    assert stage_after(curriculum, WIN) == 1, "0.875"
     assert curriculum.score is None, "the new stage has a window of its own"
 
 
-def test_the_stage_before_begins_again_where_it_falls_below() -> None:
+def test_full_window_below_threshold_demotes() -> None:
     curriculum = three(window=2)
     curriculum.restore({"stage": 1, "scores": []})
-    assert after(curriculum, LOSS) == 1, "not full"
-    assert after(curriculum, DRAW) == 0
+    assert stage_after(curriculum, LOSS) == 1, "not full"
+    assert stage_after(curriculum, DRAW) == 0
     assert curriculum.stage == Stage()
     assert curriculum.score is None
 
 
-def test_the_last_stage_goes_on_and_so_does_the_first() -> None:
+def test_first_and_last_stages_continue() -> None:
     curriculum = Curriculum([Stage(window=1)])
-    assert [after(curriculum, score) for score in (WIN, LOSS, WIN)] == [0, 0, 0]
+    assert [stage_after(curriculum, score) for score in (WIN, LOSS, WIN)] == [0, 0, 0]
 
 
 @given(st.lists(st.lists(st.sampled_from([WIN, DRAW, LOSS]), max_size=6), max_size=30))
-def test_it_moves_by_one_at_most_and_only_by_what_it_saw_in_the_stage(steps: list[list[float]]) -> None:
+def test_moves_by_one_stage_from_its_own_scores(steps: list[list[float]]) -> None:
     stages = [Stage(window=3), Stage(window=5, demote=0.4), Stage(window=2, demote=0.2)]
     curriculum, seen = Curriculum(stages), list[float]()
     for scores in steps:
         before, window = curriculum.number, curriculum.stage.window
-        now = after(curriculum, *scores)
+        now = stage_after(curriculum, *scores)
         seen += scores
         full, newest = len(seen) >= window, seen[-window:]
         mean = sum(newest) / window
@@ -74,7 +74,7 @@ def test_it_moves_by_one_at_most_and_only_by_what_it_saw_in_the_stage(steps: lis
             seen = []
 
 
-def test_a_stage_that_is_not_there_cannot_be_taken_up() -> None:
+def test_refuses_to_restore_a_missing_stage() -> None:
     with pytest.raises(GymposiumError, match="in stage 3, but the config has 2"):
         Curriculum([Stage(), Stage()]).restore({"stage": 2, "scores": []})
 
@@ -91,7 +91,7 @@ def test_a_stage_that_is_not_there_cannot_be_taken_up() -> None:
         (["blackjack", "2048"], [{"opponents": {"self": 1.0}}], "single-player games"),
     ],
 )
-def test_stages_that_make_no_sense_are_refused(games: list[str], stages: list[Any], reason: str) -> None:
+def test_invalid_stages_are_refused(games: list[str], stages: list[Any], reason: str) -> None:
     with pytest.raises(BadOption, match=reason):
         check_stages([Stage(**stage) for stage in stages], [load_game(name) for name in games])
 
@@ -106,14 +106,12 @@ def test_stages_that_make_no_sense_are_refused(games: list[str], stages: list[An
         (["blackjack"], [{}]),
     ],
 )
-def test_others_are_not(games: list[str], stages: list[Any]) -> None:
+def test_valid_stages_are_accepted(games: list[str], stages: list[Any]) -> None:
     check_stages([Stage(**stage) for stage in stages], [load_game(name) for name in games])
 
 
 @pytest.mark.parametrize("stages", [[Stage(), Stage()], [Stage(opponents={"past": 1.0})]])
-def test_where_nobody_can_say_how_good_it_was_there_is_one_stage(
-    monkeypatch: pytest.MonkeyPatch, stages: list[Stage]
-) -> None:
+def test_games_without_scores_allow_one_stage(monkeypatch: pytest.MonkeyPatch, stages: list[Stage]) -> None:
     together = load_game("leduc_poker")  # as if its seats were partners who can win without end
     monkeypatch.setattr(together, "spec", replace(together.spec, utility="cooperative"))
     check_stages(stages, [together])
@@ -128,7 +126,7 @@ def played(plays: MatchPlanner, step: int) -> tuple[Sequence[MatchGroup], dict[s
     return groups, plays.note(groups)
 
 
-def test_a_strong_learner_is_promoted_between_steps_and_a_weak_one_demoted(who: Who, new_cast: Any) -> None:
+def test_strong_learners_are_promoted_and_weak_ones_demoted(who: Who, new_cast: Any) -> None:
     cast = new_cast(player=make_player("mcts-50"))
     stages = (Stage(window=12), Stage(opponents={"mcts-50": 1.0, "random": 1.0}, demote=0.6, promote=1.0, window=12))
     plays = who(cast, ["tic_tac_toe"], *stages, groups=2, group_size=6)
@@ -144,7 +142,7 @@ def test_a_strong_learner_is_promoted_between_steps_and_a_weak_one_demoted(who: 
     assert plays.curricula["tic_tac_toe"].number == 0
 
 
-def test_self_play_and_games_alone_promote_nobody(who: Who, new_cast: Any) -> None:
+def test_self_play_and_single_player_games_never_promote(who: Who, new_cast: Any) -> None:
     stages = (Stage(opponents={"self": 1.0, "random": 1e-9}, promote=0.1, window=1), Stage())
     plays = who(new_cast(), ["tic_tac_toe", "blackjack"], *stages)
     for step in range(3):
@@ -153,7 +151,7 @@ def test_self_play_and_games_alone_promote_nobody(who: Who, new_cast: Any) -> No
         assert metrics == {"rollout/stage": 1, "rollout/tic_tac_toe/stage": 1}
 
 
-def test_each_game_has_a_stage_of_its_own(who: Who, new_cast: Any) -> None:
+def test_each_game_has_its_own_stage(who: Who, new_cast: Any) -> None:
     stages = (Stage(window=12), Stage(opponents={"mcts-10": 1.0}))
     games = ["tic_tac_toe", "kuhn_poker"]  # in three sets: two of tic-tac-toe, one of Kuhn poker, which fills no window
     plays = who(new_cast(player=make_player("mcts-50")), games, *stages, groups=3, group_size=6)
@@ -163,14 +161,14 @@ def test_each_game_has_a_stage_of_its_own(who: Who, new_cast: Any) -> None:
         ("tic_tac_toe", 1, "mcts-10"),
         ("kuhn_poker", 0, "random"),
     }
-    after = who(new_cast(), games, *stages)
-    after.restore(plays.state())
-    assert [after.curricula[name].number for name in games] == [1, 0]
+    resumed = who(new_cast(), games, *stages)
+    resumed.restore(plays.state())
+    assert [resumed.curricula[name].number for name in games] == [1, 0]
     _, metrics = played(plays, 1)
     assert metrics["rollout/stage"] == 1.5, "the mean over the games"
 
 
-def test_what_was_planned_in_another_stage_does_not_count(who: Who, new_cast: Any) -> None:
+def test_matches_planned_in_another_stage_do_not_count(who: Who, new_cast: Any) -> None:
     """This happens if a step is planned before the previous one is noted."""
     plays = who(new_cast(), ["tic_tac_toe"], *2 * [Stage(window=12, promote=0.01)], Stage())
     first, second = (roll_out(plays.plan(step), lambda played: None, LocalExecutor()).groups for step in range(2))
@@ -180,7 +178,7 @@ def test_what_was_planned_in_another_stage_does_not_count(who: Who, new_cast: An
     assert plays.curricula["tic_tac_toe"].number == 1
 
 
-def test_the_window_holds_as_much_of_each_seat(who: Who, new_cast: Any) -> None:
+def test_window_is_balanced_across_seats(who: Who, new_cast: Any) -> None:
     """The order of seats must not matter: the first seat wins more often, at random 0.58 to 0.29."""
     plays = who(new_cast(), ["tic_tac_toe"], Stage(window=8), groups=2, group_size=10)
     groups = roll_out(plays.plan(0), lambda played: None, LocalExecutor()).groups

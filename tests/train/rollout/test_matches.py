@@ -1,4 +1,4 @@
-"""From a plan to groups: the learner's trajectories, those that are left out and counted, and metrics."""
+"""From plans to groups: kept trajectories, counted omissions, and metrics."""
 
 from __future__ import annotations
 
@@ -62,9 +62,7 @@ def played_by(
     return rollout, planned, finished
 
 
-def test_a_group_is_one_seat_of_one_deal_and_trajectories_are_the_learners(
-    who: Who, new_cast: Any, tiny: LoadedModel
-) -> None:
+def test_groups_hold_learner_trajectories_of_one_seat_and_deal(who: Who, new_cast: Any, tiny: LoadedModel) -> None:
     """With a real language model, whose turns have tokens. A failed reply is replaced by a random move, so there are
     many turns."""
     learner = LanguageModelPlayer("learner", tiny.engine(), tiny.chat, sampling=Sampling(1.0, 4))
@@ -83,7 +81,7 @@ def test_a_group_is_one_seat_of_one_deal_and_trajectories_are_the_learners(
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "goofspiel(num_cards=3)", "hearts"])
-def test_self_play_makes_a_group_for_each_seat_of_the_same_matches(who: Who, new_cast: Any, name: str) -> None:
+def test_self_play_makes_one_group_per_seat(who: Who, new_cast: Any, name: str) -> None:
     seats = load_game(name).seats
     rollout, planned, _ = played_by(who(new_cast(), [name], {"self": 1.0}, groups=2, group_size=5))
     assert [group.seat for group in rollout.groups] == [*range(seats)] * 2
@@ -97,7 +95,7 @@ def test_self_play_makes_a_group_for_each_seat_of_the_same_matches(who: Who, new
 
 @settings(deadline=None, max_examples=20)
 @given(step=st.integers(0, 20), sides=st.integers(1, 5))
-def test_what_another_seat_forfeited_is_dropped_and_counted(who: Who, new_cast: Any, step: int, sides: int) -> None:
+def test_opponent_forfeits_are_dropped_and_counted(who: Who, new_cast: Any, step: int, sides: int) -> None:
     cast = new_cast()
     cast.past = lambda policy: Coin(sides)
     rollout, _, finished = played_by(who(cast, ["kuhn_poker"], {"past": 1.0}, group_size=8), step)
@@ -111,9 +109,7 @@ def test_what_another_seat_forfeited_is_dropped_and_counted(who: Who, new_cast: 
 
 @settings(deadline=None, max_examples=20)
 @given(step=st.integers(0, 20), sides=st.integers(1, 5))
-def test_in_self_play_who_forfeits_learns_from_it_and_the_other_does_not(
-    who: Who, new_cast: Any, step: int, sides: int
-) -> None:
+def test_self_play_trains_only_the_forfeiting_seat(who: Who, new_cast: Any, step: int, sides: int) -> None:
     plays = who(new_cast(player=Coin(sides)), ["tic_tac_toe"], {"self": 1.0}, group_size=8)
     rollout, _, finished = played_by(plays, step)
     forfeited = sum(played.ending.seat is not None for played in finished.values())
@@ -123,7 +119,7 @@ def test_in_self_play_who_forfeits_learns_from_it_and_the_other_does_not(
     assert sum(t.forfeited for t in kept) == forfeited
 
 
-def test_who_had_no_room_to_begin_has_nothing_to_learn_from(who: Who, new_cast: Any) -> None:
+def test_matches_without_room_to_begin_are_dropped(who: Who, new_cast: Any) -> None:
     full = Reply("", "context", (1, 2, 3))
     rollout, _, finished = played_by(who(new_cast(player=Coin(2, full)), ["tic_tac_toe"], group_size=20))
     first = sum(p.ending.seat is not None and p.ending.seat not in {t.seat for t in p.turns} for p in finished.values())
@@ -136,7 +132,7 @@ def test_who_had_no_room_to_begin_has_nothing_to_learn_from(who: Who, new_cast: 
 
 
 @pytest.mark.parametrize("opponents", [{"random": 1.0}, {"self": 1.0}, {"past": 1.0, "mcts-10": 1.0}])
-def test_the_schedule_changes_nothing(who: Who, new_cast: Any, opponents: dict[str, float]) -> None:
+def test_schedules_give_equal_rollouts(who: Who, new_cast: Any, opponents: dict[str, float]) -> None:
     """Nor does it change the order in a group. In the order of ends short matches would come first, and a moving
     baseline would read the losses before the wins."""
     told = []
@@ -149,7 +145,7 @@ def test_the_schedule_changes_nothing(who: Who, new_cast: Any, opponents: dict[s
     assert told[0] == told[1]
 
 
-def test_metrics_say_how_it_went_by_opponent_and_by_game(who: Who, new_cast: Any) -> None:
+def test_metrics_are_reported_by_opponent_and_game(who: Who, new_cast: Any) -> None:
     plays = who(
         new_cast(player=Coin(8)),
         GAMES,
@@ -202,9 +198,7 @@ def test_metrics_say_how_it_went_by_opponent_and_by_game(who: Who, new_cast: Any
     assert "rollout/return" not in found, "of different games"
 
 
-def test_a_game_without_an_end_to_its_returns_has_no_score(
-    who: Who, new_cast: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_games_with_unbounded_returns_have_no_score(who: Who, new_cast: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     plays = who(new_cast(), ["blackjack"])
     endless = plays.plan(0)[0].game
     monkeypatch.setattr(endless, "utility_range", (-1.0, float("inf")))
@@ -239,7 +233,7 @@ class FragileMatch:
         self._match.apply(moves)
 
 
-def test_a_game_that_breaks_stops_the_rollout_and_is_told_first(who: Who, new_cast: Any) -> None:
+def test_broken_game_is_reported_and_stops_the_rollout(who: Who, new_cast: Any) -> None:
     fragile: Any = Fragile()
     planned = [
         replace(one, game=fragile, jobs=tuple(replace(job, game=fragile) for job in one.jobs))
@@ -261,7 +255,7 @@ def plan_worlds(scripts: Sequence[Sequence[str]]) -> PlannedGroup:
 RIGHT, BREAKS = (a_guess(2), a_guess(4)), (a_guess(2), misbehaving("raise"))
 
 
-def test_a_match_of_which_a_tool_failed_is_left_out_and_counted() -> None:
+def test_matches_with_failed_tools_are_dropped_and_counted() -> None:
     told: list[MatchResult] = []
     planned = [plan_worlds([RIGHT, BREAKS, RIGHT]), plan_worlds([RIGHT, BREAKS])]
     rollout = roll_out(planned, told.append, LocalExecutor())
@@ -279,13 +273,13 @@ def test_too_many_broken_matches_stop_the_run() -> None:
         MatchRollouts(planner, most_broken=0.5).roll_out(0, lambda: None)
 
 
-def test_rolling_out_touches_no_global_generator(who: Who, new_cast: Any) -> None:
+def test_rollouts_leave_global_rng_state_alone(who: Who, new_cast: Any) -> None:
     before = random.getstate()
     played_by(who(new_cast(), GAMES, {"random": 1.0, "past": 1.0, "self": 1.0}))
     assert random.getstate() == before
 
 
-def test_nothing_planned_is_nothing_played() -> None:
+def test_empty_plan_plays_nothing() -> None:
     rollout = roll_out([], lambda played: None, LocalExecutor())
     assert rollout.groups == []
     assert rollout.metrics == {

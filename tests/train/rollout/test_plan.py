@@ -1,5 +1,4 @@
-"""Plans: what a group shares, what differs in it, turns of games and seats, and that all of it follows from the
-seed."""
+"""Plans: shared and separate parts of groups, rotation of games and seats, and determinism by seed."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ several_games = st.lists(st.sampled_from(GAMES), min_size=1, max_size=4, unique=
 )
 
 
-def told(planned: list[PlannedGroup]) -> list[Any]:
+def describe_plan(planned: list[PlannedGroup]) -> list[Any]:
     """A plan without the players' identities."""
     return [
         (
@@ -46,7 +45,7 @@ def told(planned: list[PlannedGroup]) -> list[Any]:
 
 @settings(deadline=None, max_examples=25)
 @given(names=several_games, groups=st.integers(1, 5), size=st.integers(1, 4), step=st.integers(0, 50))
-def test_a_set_shares_what_it_must_and_its_streams_differ(
+def test_sets_share_deals_but_not_random_streams(
     who: Who, new_cast: Any, names: list[str], groups: int, size: int, step: int
 ) -> None:
     cast = new_cast()
@@ -75,7 +74,7 @@ def test_a_set_shares_what_it_must_and_its_streams_differ(
 
 @settings(deadline=None, max_examples=25)
 @given(names=several_games, groups=st.integers(1, 4))
-def test_games_take_turns_and_so_do_the_seats_of_each(who: Who, new_cast: Any, names: list[str], groups: int) -> None:
+def test_games_and_seats_rotate(who: Who, new_cast: Any, names: list[str], groups: int) -> None:
     """Over enough steps every seat of every game is visited, and all seats of a game equally often."""
     plays = who(new_cast(), names, groups=groups, group_size=1)
     steps = len(names) * 12  # 12: what 1, 2 and 4 seats go into
@@ -88,7 +87,7 @@ def test_games_take_turns_and_so_do_the_seats_of_each(who: Who, new_cast: Any, n
     assert len({sum(visits[name, seat] for seat in range(4)) for name in names}) == 1
 
 
-def test_the_plain_case_draws_from_these_streams(who: Who, new_cast: Any) -> None:
+def test_random_stream_names_are_stable(who: Who, new_cast: Any) -> None:
     """Runs can be compared with those of other versions only if they play the same deals."""
     planned = who(new_cast(), ["kuhn_poker"], groups=2, group_size=2, seed=7).plan(3)
     for group, one in enumerate(planned):
@@ -100,12 +99,12 @@ def test_the_plain_case_draws_from_these_streams(who: Who, new_cast: Any) -> Non
             assert job.player_seed == stream(7, "train", 3, group, member).getrandbits(48)
 
 
-def test_groups_grow_over_the_steps(who: Who, new_cast: Any) -> None:
+def test_group_size_grows_over_steps(who: Who, new_cast: Any) -> None:
     plays = who(new_cast(), ["kuhn_poker"], groups=1, group_size=4, growth=4.0, steps=3)
     assert [len(plays.plan(step)[0].jobs) for step in range(3)] == [4, 8, 16]
 
 
-def test_opponents_are_met_by_their_shares(who: Who, new_cast: Any) -> None:
+def test_opponents_are_drawn_by_weight(who: Who, new_cast: Any) -> None:
     plays = who(new_cast(), ["tic_tac_toe"], MIXTURE, groups=10, group_size=1)
     met = Counter(one.opponent for step in range(120) for one in plays.plan(step))
     assert met.total() == 1200
@@ -113,23 +112,23 @@ def test_opponents_are_met_by_their_shares(who: Who, new_cast: Any) -> None:
         assert met[name] / 1200 == pytest.approx(share / 6, abs=0.04)  # 3 standard errors
 
 
-def test_who_is_met_in_a_group_depends_on_no_other_group(who: Who, new_cast: Any) -> None:
+def test_group_opponents_are_independent(who: Who, new_cast: Any) -> None:
     few, many = (who(new_cast(), ["tic_tac_toe"], MIXTURE, groups=groups) for groups in (2, 6))
     assert [one.opponent for one in few.plan(5)] == [one.opponent for one in many.plan(5)][:2]
 
 
-def test_who_is_the_same_player_is_asked_once(who: Who, new_cast: Any) -> None:
+def test_equal_players_share_one_instance(who: Who, new_cast: Any) -> None:
     planned = who(new_cast(), ["tic_tac_toe"], {"past": 1.0, "random": 1.0}, groups=12).plan(0)
     assert len({id(player) for one in planned for player in one.jobs[0].players}) == 3
 
 
 @pytest.mark.parametrize(("kind", "noted"), [("gae", True), ("gigpo", True), ("grpo", False), ("rae", False)])
-def test_what_matches_paid_is_noted_for_credit_by_turns(who: Who, new_cast: Any, kind: Any, noted: bool) -> None:
+def test_turn_credit_stores_returns(who: Who, new_cast: Any, kind: Any, noted: bool) -> None:
     plays = who(new_cast(), ["tic_tac_toe"], credit=CREDITS.kinds()[kind]())
     assert {job.store_returns for one in plays.plan(0) for job in one.jobs} == {noted}
 
 
-def test_an_unknown_opponent_is_an_error_at_once(who: Who, new_cast: Any) -> None:
+def test_unknown_opponent_is_an_error(who: Who, new_cast: Any) -> None:
     with pytest.raises(UnknownName, match="randm"):
         who(new_cast(), ["tic_tac_toe"], {"random": 1.0}, {"randm": 1.0})
 
@@ -147,15 +146,13 @@ def collect_steps(plays: MatchPlanner, cast: Any, steps: range) -> list[Any]:
         cast.now = step
         planned = plays.plan(step)
         rollout = roll_out(planned, lambda played: None, LocalExecutor())
-        found.append((told(planned), plays.note(rollout.groups)))
+        found.append((describe_plan(planned), plays.note(rollout.groups)))
     return found
 
 
 @settings(deadline=None, max_examples=5)
 @given(seed=st.integers(0, 2**32), stop=st.integers(1, 11))
-def test_the_same_seed_gives_the_same_plans_and_a_resumed_run_those_that_were_left(
-    who: Who, new_cast: Any, seed: int, stop: int
-) -> None:
+def test_plans_are_deterministic_and_resume(who: Who, new_cast: Any, seed: int, stop: int) -> None:
     def begin(cast: Any) -> MatchPlanner:
         pool = Pool(every=2, size=3)
         return who(cast, ["tic_tac_toe", "kuhn_poker"], *CURRICULUM, pool=pool, seed=seed)
@@ -169,7 +166,7 @@ def test_the_same_seed_gives_the_same_plans_and_a_resumed_run_those_that_were_le
     assert first + collect_steps(resumed, cast, range(stop, 12)) == whole
 
 
-def test_who_beats_the_learner_is_met_more_often_from_then_on(who: Who, new_cast: Any) -> None:
+def test_stronger_past_versions_are_met_more_often(who: Who, new_cast: Any) -> None:
     cast = new_cast()
     cast.past = lambda policy: make_player("mcts-50" if policy.version == 0 else "random")
     plays = who(cast, ["tic_tac_toe"], {"past": 1.0}, pool=Pool(every=2, size=2), group_size=6)
@@ -178,14 +175,14 @@ def test_who_beats_the_learner_is_met_more_often_from_then_on(who: Who, new_cast
     assert strong.win_rate < 0.3 < weak.win_rate
 
 
-def test_planning_a_step_again_changes_nothing(who: Who, new_cast: Any) -> None:
+def test_planning_is_idempotent(who: Who, new_cast: Any) -> None:
     cast = new_cast()
     plays = who(cast, ["tic_tac_toe"], MIXTURE)
-    assert told(plays.plan(0)) == told(plays.plan(0))
+    assert describe_plan(plays.plan(0)) == describe_plan(plays.plan(0))
     assert cast.kept == [Policy("learner", 0)]
 
 
-def test_versions_are_kept_for_the_stages_that_meet_them_alone(who: Who, new_cast: Any) -> None:
+def test_versions_are_kept_only_for_stages_that_use_them(who: Who, new_cast: Any) -> None:
     cast = new_cast()
     who(cast, ["tic_tac_toe"], {"random": 1.0, "self": 1.0}).plan(0)
     assert cast.kept == []
@@ -193,7 +190,7 @@ def test_versions_are_kept_for_the_stages_that_meet_them_alone(who: Who, new_cas
     assert cast.kept == [Policy("learner", 0)], "as it was at the beginning, for the stages to come"
 
 
-def test_the_length_of_matches_is_that_of_random_play_where_there_is_any() -> None:
+def test_typical_length_comes_from_random_play() -> None:
     assert typical_turns(load_game("mail(mails=20,max_calls=5)")) > 2.0
     assert typical_turns(load_game("hex(board_size=3)")) > 2.0
     assert typical_turns(load_game("trace")) == 1.0

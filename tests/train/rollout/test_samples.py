@@ -1,4 +1,4 @@
-"""Samples: rows are kept whole or left out, and the numbers for credit add up."""
+"""Rows are kept completely or left out, and numbers for credit add up."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def make(turns: list[tuple[int, int, bool]], key: int = 0, reward: Reward | None
 
 
 @given(st.lists(TURNS, min_size=1, max_size=5), st.integers(2, 40), st.sampled_from(["token", "turn", "sequence"]))
-def test_rows_that_are_too_long_are_left_out_and_never_cut(
+def test_too_long_rows_are_dropped_not_truncated(
     given_turns: list[list[tuple[int, int, bool]]], longest: int, aggregate: str
 ) -> None:
     made = [make(turns, key) for key, turns in enumerate(given_turns)]
@@ -66,7 +66,7 @@ def test_rows_that_are_too_long_are_left_out_and_never_cut(
 
 
 @given(TURNS, st.data(), st.floats(0.01, 1.0), st.booleans())
-def test_k1_comes_off_the_rewards_and_adds_up(
+def test_k1_penalty_is_subtracted_from_rewards(
     turns: list[tuple[int, int, bool]], data: st.DataObject, weight: float, split: bool
 ) -> None:
     parts = tuple(data.draw(NUMBERS) for _ in turns)
@@ -85,7 +85,7 @@ def test_k1_comes_off_the_rewards_and_adds_up(
     assert [len(ids) for ids in plain.states] == [span.start for span in one.spans]
 
 
-def test_every_turn_takes_its_own_credit() -> None:
+def test_every_turn_gets_its_own_credit() -> None:
     one = make([(2, 1, False), (1, 2, True), (3, 1, False)])
     credited = RatedGroup((one,)).assign([(0.5, -1.0, 2.0)], [(1.0, 2.0, 3.0)])
     (group,) = weigh_turns([credited], "token", 100)
@@ -95,7 +95,7 @@ def test_every_turn_takes_its_own_credit() -> None:
     assert {(span.advantage, span.weight) for span in one.spans} == {(0.0, 0.0)}, "what it was made from stays"
 
 
-def test_only_a_truncated_end_is_worth_what_the_critic_says(tiny: LoadedModel) -> None:
+def test_only_truncated_ends_bootstrap_from_the_critic(tiny: LoadedModel) -> None:
     """Matches that end because the model's context is full, and matches that end by the rules."""
     game, found = load_game("tic_tac_toe"), set()
     reward = make_reward("returns")
