@@ -113,7 +113,7 @@ def read_by(name: str, text: str) -> Reading:
 
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_whole_reply_of_a_model_is_read(family: str, name: str) -> None:
+def test_whole_model_reply_is_read(family: str, name: str) -> None:
     reply = FAMILIES[family].format(READERS[name].answer("b2"))
     reading = read_by(name, reply)
     assert (reading.kind, reading.move) == ("move", "b2")
@@ -124,14 +124,14 @@ def test_the_whole_reply_of_a_model_is_read(family: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("opening", ["", *STARTS])
-def test_control_tokens_of_a_turn_are_no_part_of_an_answer(opening: str, name: str) -> None:
+def test_control_tokens_are_stripped_from_an_answer(opening: str, name: str) -> None:
     for ending in ENDS:
         reading = read_by(name, f"{opening}{READERS[name].answer('b2')}{ending}")
         assert reading == Reading("move", "b2", repaired=("text",))
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_what_stands_around_a_whole_answer_is_no_part_of_it(answer: str) -> None:
+def test_wrappers_are_stripped_from_an_answer(answer: str) -> None:
     opening, closing = ANSWERS[answer]
     for before, after in (("", ""), ("a3?</think>", "<|im_end|>"), ("", "</s>")):
         reading = read_by("move", f"{before}{opening}b2{closing}{after}")
@@ -143,7 +143,7 @@ def test_what_stands_around_a_whole_answer_is_no_part_of_it(answer: str) -> None
 
 
 @given(st.lists(st.sampled_from([*ENDS, *STARTS, " ", "\n"])), st.lists(st.sampled_from([*ENDS, " ", "\n"])))
-def test_free_text_keeps_no_control_token_around_it(before: list[str], after: list[str]) -> None:
+def test_surrounding_control_tokens_are_stripped_from_free_text(before: list[str], after: list[str]) -> None:
     text = "Human: 6 * 7 </s> is 42."
     reply = f"{''.join(before)} {text}{''.join(after)}"
     assert strip_turn_tokens(reply) == text
@@ -151,7 +151,7 @@ def test_free_text_keeps_no_control_token_around_it(before: list[str], after: li
 
 
 @pytest.mark.parametrize("text", ["<answer>42</answer>", r"\boxed{42}", "Model 5 <s>4</s> is it", "[INST] in a text"])
-def test_free_text_keeps_what_may_be_part_of_it(text: str) -> None:
+def test_ambiguous_tokens_stay_in_free_text(text: str) -> None:
     kept = text.removeprefix("[INST] ")
     assert read(text, None, GENERAL["move-lenient"], None).move == kept
 
@@ -161,7 +161,7 @@ CALL = '{"name": "put", "arguments": {"n": 1}}'
 
 @pytest.mark.parametrize("name", ["move", "tags"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_call_in_the_whole_reply_of_a_model_is_read(family: str, name: str) -> None:
+def test_call_in_a_whole_model_reply_is_read(family: str, name: str) -> None:
     for call in (CALL, f"<tool_call>\n{CALL}\n</tool_call>", f"<|python_tag|>{CALL}", f"```json\n{CALL}\n```"):
         reply = FAMILIES[family].format(READERS[name].answer(call))
         reading = read(reply, None, GENERAL[f"{name}-lenient"], None, calls=True)

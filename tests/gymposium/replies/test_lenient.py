@@ -47,16 +47,14 @@ def read_by(name: str, text: str, legal: list[str] | None = LEGAL) -> Reading:
 
 
 @given(texts, names, wanted)
-def test_lenient_agrees_with_strict_on_what_strict_accepts(text: str, name: str, legal: list[str] | None) -> None:
+def test_lenient_agrees_with_strict_on_valid_replies(text: str, name: str, legal: list[str] | None) -> None:
     strict = read_by(name, text, legal)
     if strict.kind != "unparsable" and (name != "move" or legal is not None):
         assert read_by(f"{name}-lenient", text, legal) == strict
 
 
 @given(texts, names, wanted)
-def test_a_canonical_answer_with_the_move_that_was_read_is_read_alike(
-    text: str, name: str, legal: list[str] | None
-) -> None:
+def test_canonical_answer_reads_back_leniently(text: str, name: str, legal: list[str] | None) -> None:
     reading = read_by(f"{name}-lenient", text, legal)
     if reading.move is not None:
         again = read_by(f"{name}-lenient", READERS[name].answer(reading.move), legal)
@@ -90,15 +88,13 @@ def wrapped(text: str, around: list[str]) -> str:
 
 
 @given(st.sampled_from(LEGAL), forms, wraps, names)
-def test_thoughts_fences_and_sentences_around_a_marked_move_never_change_it(
-    move: str, form: str, around: list[str], name: str
-) -> None:
+def test_surrounding_text_does_not_change_a_marked_move(move: str, form: str, around: list[str], name: str) -> None:
     reading = read_by(f"{name}-lenient", wrapped(form.format(move), around))
     assert (reading.kind, reading.move) == ("move", move)
 
 
 @given(st.permutations(LEGAL), forms, forms, unmarked, wraps, names)
-def test_two_different_final_moves_are_never_read(
+def test_two_different_final_moves_are_unparsable(
     moves: list[str], one: str, other: str, between: str, around: list[str], name: str
 ) -> None:
     both = f"{one.format(moves[0])}\n{between}\n{other.format(moves[1])}"
@@ -106,7 +102,7 @@ def test_two_different_final_moves_are_never_read(
 
 
 @given(texts)
-def test_removing_thoughts_twice_is_removing_them_once(text: str) -> None:
+def test_removing_thoughts_is_idempotent(text: str) -> None:
     once = remove_thoughts(text)
     assert remove_thoughts(once) == once
     assert "<think>" not in once
@@ -122,17 +118,17 @@ prose = st.lists(
 
 
 @given(prose, st.sampled_from(["tags-lenient", "json-lenient"]), st.sampled_from(["", "</think>", "<think>hm</think>"]))
-def test_a_move_is_never_read_out_of_prose(text: str, name: str, thoughts: str) -> None:
+def test_prose_is_unparsable(text: str, name: str, thoughts: str) -> None:
     assert read_by(name, thoughts + text).kind == "unparsable"
 
 
 @given(st.sampled_from(LEGAL), prose, names)
-def test_a_move_in_prose_is_none_where_the_bare_move_is_wanted(move: str, text: str, name: str) -> None:
+def test_bare_move_reader_finds_no_move_in_prose(move: str, text: str, name: str) -> None:
     assert read_by(f"{name}-lenient", f"I play {move} {text}").kind == "unparsable"
 
 
 @given(texts, names)
-def test_what_was_repaired_follows_from_the_reply(text: str, name: str) -> None:
+def test_repairs_are_reported_exactly_when_needed(text: str, name: str) -> None:
     reading = read_by(f"{name}-lenient", text)
     strict = read_by(name, text)
     assert bool(reading.repaired) == (reading.kind != strict.kind)
@@ -210,7 +206,7 @@ def test_marked_moves_are_read(text: str, repaired: tuple[str, ...]) -> None:
         "<mo<think></think>ve>b2</move>",
     ],
 )
-def test_different_final_moves_and_prose_stay_unparsable(text: str) -> None:
+def test_different_final_moves_and_prose_are_unparsable(text: str) -> None:
     assert read_by("tags-lenient", text) == Reading("unparsable")
 
 
@@ -225,11 +221,11 @@ def test_different_final_moves_and_prose_stay_unparsable(text: str) -> None:
         ("json", "<move>b2</move>", ("tags",)),
     ],
 )
-def test_the_other_forms_are_read_leniently_too(name: str, text: str, repaired: tuple[str, ...]) -> None:
+def test_other_formats_are_read_leniently_too(name: str, text: str, repaired: tuple[str, ...]) -> None:
     assert read_by(f"{name}-lenient", text) == Reading("move", "b2", repaired=repaired)
 
 
-def test_an_illegal_move_is_found_too() -> None:
+def test_illegal_move_is_found_too() -> None:
     assert read_by("tags-lenient", "I play <move>a1</move>") == Reading("illegal", "a1", repaired=("text",))
 
 
@@ -305,7 +301,7 @@ THOUGHTS = {
 
 
 @pytest.mark.parametrize("family", THOUGHTS)
-def test_no_move_is_read_out_of_thoughts(family: str) -> None:
+def test_moves_in_thoughts_are_ignored(family: str) -> None:
     opening, closing = THOUGHTS[family]
     for withdrawn in ("<move>a3</move>", '{"move": "a3"}', '```json\n{"move": "a3"}\n```'):
         thoughts = f"{opening}What about {withdrawn}? It is taken."
@@ -318,7 +314,7 @@ def test_no_move_is_read_out_of_thoughts(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", THOUGHTS)
-def test_a_thought_that_is_not_closed_holds_no_move(family: str) -> None:
+def test_move_in_an_unclosed_thought_is_ignored(family: str) -> None:
     opening, _ = THOUGHTS[family]
     begins_reply = opening.startswith("/")
     if not opening or HEADING.fullmatch(opening) or opening in ("analysis", "Thinking...\n"):
@@ -344,7 +340,7 @@ HEADING = re.compile(r"\[(?!THINK)[A-Za-z]+\]|Here (is|are) my .*", re.DOTALL)
         "Hello! Here is my response:\n{}",
     ],
 )
-def test_a_sentence_that_opens_or_closes_nothing_is_text(text: str) -> None:
+def test_unmatched_delimiter_in_a_sentence_is_text(text: str) -> None:
     for name in ("tags", "json"):
         reading = read_by(f"{name}-lenient", text.format(READERS[name].answer("b2")))
         assert (reading.kind, reading.move, reading.repaired) == ("move", "b2", ("text",))
@@ -355,7 +351,7 @@ def test_a_sentence_that_opens_or_closes_nothing_is_text(text: str) -> None:
 
 
 @pytest.mark.parametrize("heading", ["[Analysis]", "[Reasoning]", "[REASONING]", "[thought]", "[Plan]", "[think]"])
-def test_a_name_in_brackets_that_is_not_closed_is_a_heading(heading: str) -> None:
+def test_unclosed_bracketed_name_is_a_heading(heading: str) -> None:
     for text in (
         f"{heading}\nThe centre is free.\n\n",
         f"# Turn 3\n{heading} The centre.\n",
@@ -373,7 +369,7 @@ def test_a_name_in_brackets_that_is_not_closed_is_a_heading(heading: str) -> Non
 
 @pytest.mark.parametrize("fence", ["{}", "```json\n{}\n```", "{}<|im_end|>"])
 @pytest.mark.parametrize("family", THOUGHTS)
-def test_delimiters_in_the_strings_of_an_object_are_text(family: str, fence: str) -> None:
+def test_delimiters_in_json_strings_are_text(family: str, fence: str) -> None:
     opening, closing = THOUGHTS[family]
     for note in (f"{opening}a3?", f"{opening}a3?{closing}", f"a3?{closing}", "[thought] a3?"):
         reply = fence.format(json.dumps({"note": note, "move": "b2"}))
@@ -394,7 +390,7 @@ USERS = [
 
 
 @pytest.mark.parametrize("family", [name for name in THOUGHTS if THOUGHTS[name][0]])
-def test_the_move_of_the_first_turn_is_the_answer(family: str) -> None:
+def test_move_of_the_first_turn_is_the_answer(family: str) -> None:
     opening, closing = THOUGHTS[family]
     mark, other, user = "<move>b2</move>", "<move>a3</move>", USERS[len(family) % len(USERS)]
     for behind in (
@@ -411,7 +407,7 @@ def test_the_move_of_the_first_turn_is_the_answer(family: str) -> None:
 
 
 @pytest.mark.parametrize("user", USERS)
-def test_a_turn_of_another_begins_what_is_invented(user: str) -> None:
+def test_text_after_a_user_turn_is_ignored(user: str) -> None:
     for name in READERS:
         first, second = READERS[name].answer("b2"), READERS[name].answer("a3")
         for behind in (
@@ -424,7 +420,7 @@ def test_a_turn_of_another_begins_what_is_invented(user: str) -> None:
 
 
 @pytest.mark.parametrize("user", USERS)
-def test_a_quoted_turn_in_a_thought_ends_no_turn(user: str) -> None:
+def test_quoted_turn_in_a_thought_ends_no_turn(user: str) -> None:
     for name in READERS:
         mark, other = READERS[name].answer("b2"), READERS[name].answer("a3")
         for opening in ("<think>", "[THINK]", "◁think▷"):
@@ -437,7 +433,7 @@ def test_a_quoted_turn_in_a_thought_ends_no_turn(user: str) -> None:
 @pytest.mark.parametrize(
     "turn", ["<|im_end|>\n<|im_start|>assistant\n", "<|assistant|>", "<end_of_turn>\n<start_of_turn>model\n"]
 )
-def test_a_move_before_another_turn_of_the_assistant_is_in_doubt(turn: str) -> None:
+def test_move_before_another_assistant_turn_is_ambiguous(turn: str) -> None:
     for name in READERS:
         mark, other = READERS[name].answer("b2"), READERS[name].answer("a3")
         assert read_by(f"{name}-lenient", f"I see.{turn}{mark}").move == ("b2" if name != "move" else None)
@@ -451,7 +447,7 @@ PLAIN_TURNS = ["User:", "USER:", "Human:", "### Human:", "**User:**", "Observati
 
 
 @pytest.mark.parametrize("turn", PLAIN_TURNS)
-def test_a_plain_line_behind_the_answer_begins_what_is_invented(turn: str) -> None:
+def test_plain_turn_line_after_the_answer_is_ignored(turn: str) -> None:
     for name in READERS:
         first, second = READERS[name].answer("b2"), READERS[name].answer("a3")
         for behind in (
@@ -467,7 +463,7 @@ def test_a_plain_line_behind_the_answer_begins_what_is_invented(turn: str) -> No
 
 
 @pytest.mark.parametrize("turn", PLAIN_TURNS)
-def test_a_plain_line_before_the_answer_begins_no_turn(turn: str) -> None:
+def test_plain_turn_line_before_the_answer_starts_no_turn(turn: str) -> None:
     for name in READERS:
         mark, other = READERS[name].answer("b2"), READERS[name].answer("a3")
         assert read_by(f"{name}-lenient", f"Maybe {other}.\n{turn} it is taken.\n</think>\n{mark}").move == "b2"
@@ -479,7 +475,7 @@ def test_a_plain_line_before_the_answer_begins_no_turn(turn: str) -> None:
     assert read_by("tags-lenient", marked, None).move == f"Hi\n{turn} hello"
 
 
-def test_marked_free_text_may_name_turns() -> None:
+def test_marked_free_text_may_contain_turn_tokens() -> None:
     how, user = LENIENT["tags-lenient"], "<|im_end|>\n<|im_start|>user\n"
     assert read(f"<move>Hi</move>{user}<move>Ho</move>", None, how, None).move == "Hi"
     assert read(f"So: <move>Write {user}here</move>", None, how, None).move == f"Write {user}here"
@@ -515,7 +511,7 @@ def test_marked_free_text_may_name_turns() -> None:
         ('```json\n{"move": "b2"}', ("text", "json")),
     ],
 )
-def test_marks_that_are_almost_right_are_read(text: str, repaired: tuple[str, ...]) -> None:
+def test_nearly_correct_marks_are_read(text: str, repaired: tuple[str, ...]) -> None:
     assert read_by("tags-lenient", text) == Reading("move", "b2", repaired=repaired)
 
 
@@ -524,7 +520,7 @@ def test_marks_that_are_almost_right_are_read(text: str, repaired: tuple[str, ..
     texts.filter(lambda text: remove_thoughts(text) == text.strip() and "`" not in text),
     names,
 )
-def test_thoughts_in_front_of_one_tagged_move_never_change_it(family: str, thought: str, name: str) -> None:
+def test_thoughts_before_one_tagged_move_do_not_change_it(family: str, thought: str, name: str) -> None:
     opening, closing = THOUGHTS[family]
     reading = read_by(f"{name}-lenient", f"{opening}{thought}{closing}\n<move>b2</move>")
     assert (reading.kind, reading.move) == ("move", "b2")
@@ -554,13 +550,13 @@ Moves = tuple[list[str], re.Pattern[str]]
         ("tags", "<move>all in</move>", None),
     ],
 )
-def test_a_move_in_another_case_or_typography_is_read(name: str, text: str, move: str | None) -> None:
+def test_case_and_typography_variants_are_read(name: str, text: str, move: str | None) -> None:
     legal = [*WORDS[0], "all-in", "2x3 1/4"]
     reading = read(text, legal, GENERAL[f"{name}-lenient"], WORDS[1])
     assert reading == (Reading("move", move, repaired=("text",)) if move else Reading("unparsable"))
 
 
-def test_case_counts_where_two_legal_moves_differ_by_nothing_else() -> None:
+def test_case_matters_when_it_distinguishes_legal_moves() -> None:
     legal, pattern = ["bxc3", "Bxc3", "O-O"], re.compile("[a-zA-Z]xc3|O-O")
     for text, kind in (("bxc3", "move"), ("Bxc3", "move"), ("BXC3", "unparsable"), ("o-o", "move")):
         assert read(f"<move>{text}</move>", legal, GENERAL["tags-lenient"], pattern).kind == kind
@@ -580,9 +576,7 @@ def test_case_counts_where_two_legal_moves_differ_by_nothing_else() -> None:
         ('{"move": "a3"} No: {"reason": "x\ny", "move": "b2"}', None),
     ],
 )
-def test_line_breaks_and_backslashes_in_the_strings_of_an_object_are_read(
-    name: str, text: str, move: str | None
-) -> None:
+def test_line_breaks_and_backslashes_in_json_are_read(name: str, text: str, move: str | None) -> None:
     assert read_by(f"{name}-lenient", text).move == move
     assert read_by(name, text) == Reading("unparsable")
 
@@ -607,14 +601,14 @@ DECORATED = [
 
 
 @pytest.mark.parametrize("text", [*DECORATED, r"$\boxed{b2}$", "**[b2]**", "“**b2**.”"])
-def test_a_move_in_any_decoration_is_read(text: str) -> None:
+def test_decorated_move_is_read(text: str) -> None:
     assert read_by("tags-lenient", f"<move>{text}</move>") == Reading("move", "b2", repaired=("text",))
     assert read_by("move-lenient", text) == Reading("move", "b2", repaired=("text",))
     assert read_by("tags-lenient", text) == Reading("unparsable")
 
 
 @pytest.mark.parametrize("text", ["**Final Answer**\n\\boxed{b2}", "**Answer**\nb2", "## Final Answer\n\n**b2**"])
-def test_a_bare_move_under_a_heading_is_read(text: str) -> None:
+def test_bare_move_under_a_heading_is_read(text: str) -> None:
     assert read_by("move-lenient", text) == Reading("move", "b2", repaired=("text",))
     assert read_by("move-lenient", f"I see.\n{text}") == Reading("unparsable")
 
@@ -642,7 +636,7 @@ PROSE_BEHIND = [
 
 @pytest.mark.parametrize("prose", PROSE_BEHIND)
 @pytest.mark.parametrize("form", ["<move>{}</move>", '{{"move": "{}"}}', '```json\n{{"move": "{}"}}\n```'])
-def test_prose_behind_a_mark_changes_nothing(prose: str, form: str) -> None:
+def test_prose_after_a_mark_is_ignored(prose: str, form: str) -> None:
     for name in READERS:
         reading = read_by(f"{name}-lenient", f"{form.format('b2')}\n\n{prose}")
         assert (reading.kind, reading.move) == ("move", "b2")
@@ -660,7 +654,7 @@ def test_prose_behind_a_mark_changes_nothing(prose: str, form: str) -> None:
         *("<move></move> is empty, <move> is not closed.", "<move>a3 <move>", '{"moves": ["a3", "c1"]}'),
     ],
 )
-def test_words_about_the_form_before_a_mark_change_nothing(before: str) -> None:
+def test_format_words_before_a_mark_are_ignored(before: str) -> None:
     for name in READERS:
         for mark in ("<move>b2</move>", '{"move": "b2"}'):
             assert read_by(f"{name}-lenient", f"{before}\n{mark}").move == "b2"
@@ -668,7 +662,7 @@ def test_words_about_the_form_before_a_mark_change_nothing(before: str) -> None:
 
 @pytest.mark.parametrize("name", ["tags", "json"])
 @pytest.mark.parametrize("behind", ["**Answer:** The capital is Paris.", "Answer: Rome", r"\boxed{Rome}", "I like it."])
-def test_prose_behind_marked_free_text_changes_nothing(name: str, behind: str) -> None:
+def test_prose_after_marked_free_text_is_ignored(name: str, behind: str) -> None:
     reading = read(f"<move>Paris</move>\n\n{behind}", None, GENERAL[f"{name}-lenient"], None)
     assert (reading.kind, reading.move) == ("move", "Paris")
 
@@ -693,7 +687,7 @@ def test_prose_behind_marked_free_text_changes_nothing(name: str, behind: str) -
     ],
 )
 @pytest.mark.parametrize("first", ["<move>a3</move>", '{"move": "a3"}', '```json\n{"move": "a3"}\n```'])
-def test_a_mark_of_another_move_withdraws_a_move(first: str, correction: str) -> None:
+def test_conflicting_mark_withdraws_the_move(first: str, correction: str) -> None:
     for name in READERS:
         assert read_by(f"{name}-lenient", f"{first} Wait, no: {correction}") == Reading("unparsable")
 
@@ -713,7 +707,7 @@ def test_a_mark_of_another_move_withdraws_a_move(first: str, correction: str) ->
         ),
     ],
 )
-def test_thoughts_behind_a_move_that_are_not_closed_or_choose_another_withdraw_it(behind: str) -> None:
+def test_later_thoughts_can_withdraw_a_move(behind: str) -> None:
     assert read_by("tags-lenient", f"<move>a3</move>\n{behind}") == Reading("unparsable")
 
 
@@ -721,7 +715,7 @@ def test_thoughts_behind_a_move_that_are_not_closed_or_choose_another_withdraw_i
     "user", ["<|im_end|>\n", "<|im_end|>\n<|im_start|>user\nB?<|im_end|>\n<|im_start|>assistant\n"]
 )
 @pytest.mark.parametrize("legal", [LEGAL, None])
-def test_a_turn_that_is_invented_within_thoughts_holds_no_move(user: str, legal: list[str] | None) -> None:
+def test_invented_turn_within_thoughts_is_ignored(user: str, legal: list[str] | None) -> None:
     reply = f"<think>A{user}<think>x</think><move>a3</move>"
     assert read_by("tags", reply, legal).move == "a3"
     assert read_by("tags-lenient", reply, legal) == Reading("unparsable")
@@ -757,7 +751,7 @@ def test_a_turn_that_is_invented_within_thoughts_holds_no_move(user: str, legal:
     ],
 )
 @pytest.mark.parametrize("pattern", [SQUARES, None])
-def test_a_bare_move_is_read_in_emphasis_and_with_a_label(
+def test_bare_move_is_read_in_emphasis_and_with_a_label(
     text: str, repaired: tuple[str, ...] | None, pattern: re.Pattern[str] | None
 ) -> None:
     reading = read(text, LEGAL, GENERAL["move-lenient"], pattern)
@@ -781,14 +775,14 @@ def test_a_bare_move_is_read_in_emphasis_and_with_a_label(
         ('{"move": 4} or {"move": 5}', None),
     ],
 )
-def test_a_number_is_read_as_the_move_that_it_spells(name: str, text: str, repaired: tuple[str, ...] | None) -> None:
+def test_number_is_read_as_the_move_it_spells(name: str, text: str, repaired: tuple[str, ...] | None) -> None:
     pattern = re.compile("[1-7]")
     expected = Reading("unparsable") if repaired is None else Reading("move", "4", repaired=repaired)
     assert read(text, ["4", "5"], GENERAL[f"{name}-lenient"], pattern) == expected
     assert read(text, ["4", "5"], GENERAL[name], pattern) == Reading("unparsable")
 
 
-def test_a_move_that_is_legal_as_it_stands_loses_nothing() -> None:
+def test_legal_move_is_kept_unchanged() -> None:
     for move in ('"b2"', "b2.", "*b2*", "Move: b2"):
         assert read(move, ["b2", move], GENERAL["move-lenient"], None) == Reading("move", move)
 
@@ -822,9 +816,7 @@ def test_a_move_that_is_legal_as_it_stands_loses_nothing() -> None:
         *((text, text, ()) for text in ("We need the <reasoning> behind it.", "4<think>2", "a [THINK] b")),
     ],
 )
-def test_free_text_that_is_asked_for_bare_holds_no_thoughts_and_no_fence(
-    text: str, move: str | None, repaired: tuple[str, ...]
-) -> None:
+def test_bare_free_text_drops_thoughts_and_fences(text: str, move: str | None, repaired: tuple[str, ...]) -> None:
     reading = read(text, None, GENERAL["move-lenient"], None)
     assert reading == Reading("move" if move else "unparsable", move, repaired=repaired)
 
@@ -841,7 +833,7 @@ CLOSINGS = [
     st.lists(st.sampled_from([*DELIMITERS, "\n```thinking\nword\n```\n", "\n", " "]), max_size=5),
     st.sampled_from(CLOSINGS),
 )
-def test_no_text_that_a_delimiter_of_thoughts_ends_is_part_of_bare_free_text(before: list[str], closing: str) -> None:
+def test_bare_free_text_never_contains_thoughts(before: list[str], closing: str) -> None:
     for tail in ("Hello", "\nHello", "\n\nHello <think> tank"):
         reply = "secret".join(["", *before, closing]) + tail
         reading = read(reply, None, GENERAL["move-lenient"], None)
@@ -872,7 +864,7 @@ def test_no_text_that_a_delimiter_of_thoughts_ends_is_part_of_bare_free_text(bef
         ('Sure! {"move": "The <think> tag"}', "The <think> tag"),
     ],
 )
-def test_marked_free_text_is_read_whole_or_not_at_all(name: str, text: str, move: str | None) -> None:
+def test_marked_free_text_is_read_completely_or_not_at_all(name: str, text: str, move: str | None) -> None:
     reading = read(text, None, GENERAL[f"{name}-lenient"], None)
     assert (reading.kind, reading.move) == ("unparsable" if move is None else "move", move)
 
@@ -894,17 +886,17 @@ PRETTY = CALL.replace("{", "{\n  ")
         ("move", CALL, ()),
     ],
 )
-def test_calls_are_read_over_several_lines_and_in_fences(name: str, text: str, repaired: tuple[str, ...]) -> None:
+def test_calls_are_read_across_lines_and_in_fences(name: str, text: str, repaired: tuple[str, ...]) -> None:
     reading = read(text, None, GENERAL[f"{name}-lenient"], None, calls=True)
     assert reading == Reading("move", CALL, repaired=repaired)
 
 
-def test_several_calls_over_several_lines_are_one_move() -> None:
+def test_several_multiline_calls_are_one_move() -> None:
     reading = read(f"<move>{PRETTY}\n\n{PRETTY}</move>", None, GENERAL["tags-lenient"], None, calls=True)
     assert reading == Reading("move", f"{CALL}\n{CALL}", repaired=("json",))
 
 
-def test_free_text_keeps_its_white_space_and_its_fences() -> None:
+def test_free_text_keeps_whitespace_and_fences() -> None:
     how = LENIENT["tags-lenient"]
     code = '\n```json\n{"move": "b2"}\n```\n'
     assert read(f"Done: <move>{code}</move>", None, how, None) == Reading("move", code, repaired=("text",))
@@ -967,12 +959,12 @@ def test_free_text_keeps_its_white_space_and_its_fences() -> None:
         *("accents", "angles", "tokens", "tokens and text", "answers", "boxes"),
     ],
 )
-def test_huge_replies_are_read_in_time_that_grows_with_their_length(text: str) -> None:
+def test_huge_replies_are_read_in_linear_time(text: str) -> None:
     assert read_by("tags-lenient", text).kind in ("unparsable", "move")
     assert read(text, None, GENERAL["tags-lenient"], None).kind in ("unparsable", "move")
 
 
-def test_lenient_readers_go_by_name_and_leave_calls_alone() -> None:
+def test_lenient_readers_are_found_by_name_and_share_instructions() -> None:
     for name, how in READERS.items():
         assert get_reader(f"{name}-lenient") == get_lenient_reader(how) == get_lenient_reader(get_lenient_reader(how))
         assert get_lenient_reader(how).instructions("full") == how.instructions("full")
@@ -981,7 +973,7 @@ def test_lenient_readers_go_by_name_and_leave_calls_alone() -> None:
         get_lenient_reader(list_tools_readers()[0])
 
 
-def test_moves_are_found_in_order() -> None:
+def test_marks_are_found_in_order() -> None:
     found = find_marks('<move>a</move>```json\n{"move": "b"}\n```<move>c</move>')
     assert [(mark.text, mark.form) for mark in found] == [("a", "tags"), ("b", "json"), ("c", "tags")]
 
@@ -1006,7 +998,7 @@ def chatty_record() -> Record:
     return Record.from_match(played)
 
 
-def test_a_record_names_the_reader_and_what_it_repaired_and_replays() -> None:
+def test_record_with_repairs_replays() -> None:
     record = Record.parse(chatty_record().line())
     assert record.prompts[0]["reader"] == "tags-lenient"
     mine = [turn for turn in record.turns if turn["seat"] == 0]
@@ -1022,7 +1014,7 @@ def test_a_record_names_the_reader_and_what_it_repaired_and_replays() -> None:
         (["fence"], "recorded with fence repaired, but its reader repairs text"),
     ],
 )
-def test_a_wrong_claim_of_what_was_repaired_is_found(repaired: list[str] | None, says: str) -> None:
+def test_false_repair_claim_is_detected(repaired: list[str] | None, says: str) -> None:
     data = json.loads(chatty_record().line())
     if repaired is None:
         del data["turns"][0]["repaired"]
@@ -1031,13 +1023,13 @@ def test_a_wrong_claim_of_what_was_repaired_is_found(repaired: list[str] | None,
     assert says in (find_first_difference(Record.parse(json.dumps(data))) or "")
 
 
-def test_a_record_that_hides_a_lenient_reader_does_not_replay() -> None:
+def test_hidden_lenient_reader_is_detected() -> None:
     data = json.loads(chatty_record().line())
     data["prompts"][0]["reader"] = "tags"
     assert find_first_difference(Record.parse(json.dumps(data))) is not None
 
 
-def test_a_board_counts_repaired_replies() -> None:
+def test_board_counts_repaired_replies() -> None:
     record, tally = chatty_record(), BoardTally()
     tally.add(record)
     conduct = {player: tally.players[player].to_conduct() for player in record.players}
@@ -1045,7 +1037,7 @@ def test_a_board_counts_repaired_replies() -> None:
     assert conduct["random"].repaired == 0
 
 
-def test_an_unknown_repair_is_no_record() -> None:
+def test_unknown_repair_invalidates_the_record() -> None:
     data = json.loads(chatty_record().line())
     data["turns"][0]["repaired"] = ["magic"]
     with pytest.raises(BadRecord, match="turns"):

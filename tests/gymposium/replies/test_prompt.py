@@ -15,7 +15,7 @@ GAMES = ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)"]
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("style", ["full", "compact"])
 @pytest.mark.parametrize("reader", sorted(READERS))
-def test_without_the_rules_all_else_is_there(game: str, style: Style, reader: str) -> None:
+def test_prompt_without_rules_keeps_everything_else(game: str, style: Style, reader: str) -> None:
     loaded = load_game(game)
     prompt, match = get_prompt(loaded, style, READERS[reader]), loaded.new(3)
     for seat in match.to_move():
@@ -31,7 +31,7 @@ def test_without_the_rules_all_else_is_there(game: str, style: Style, reader: st
 
 
 @pytest.mark.parametrize("style", ["full", "compact"])
-def test_the_reason_comes_first(style: Style) -> None:
+def test_reason_comes_first(style: Style) -> None:
     loaded = load_game("tic_tac_toe")
     prompt, seen = get_prompt(loaded, style, READERS["move"]), loaded.new(0).observe(0, style)
     assert prompt(seen, "No such square.") == f"No such square.\n{prompt(seen)}"
@@ -42,7 +42,7 @@ def test_the_reason_comes_first(style: Style) -> None:
 @pytest.mark.parametrize("style", ["full", "compact"])
 @pytest.mark.parametrize("reason", [None, "", "No such move."])
 @pytest.mark.parametrize("rules", [True, False])
-def test_the_parts_joined_are_the_prompt(game: str, style: Style, reason: str | None, rules: bool) -> None:
+def test_joined_parts_are_the_prompt(game: str, style: Style, reason: str | None, rules: bool) -> None:
     loaded = load_game(game)
     prompt, match = get_prompt(loaded, style, READERS["move"]), loaded.new(3)
     seen = match.observe(match.to_move()[0], style)
@@ -55,7 +55,7 @@ def test_the_parts_joined_are_the_prompt(game: str, style: Style, reason: str | 
     assert parts.instructions == READERS["move"].instructions(style)
 
 
-def test_the_digest_is_of_the_game_the_style_and_the_reader() -> None:
+def test_digest_covers_game_style_and_reader() -> None:
     styles: tuple[Style, ...] = ("full", "compact")
     prompts = [(load_game(game), style, READERS[name]) for game in GAMES for style in styles for name in READERS]
     assert len({get_prompt(*made).hash for made in prompts}) == len(prompts)

@@ -68,12 +68,12 @@ def test_any_text_has_exactly_one_reading(text: str, name: str, legal: list[str]
     ],
     ids=["brackets", "objects", "thinks", "long thought", "blanks", "digits"],
 )
-def test_huge_replies_are_unparsable_and_no_more(name: str, text: str) -> None:
+def test_huge_replies_are_unparsable(name: str, text: str) -> None:
     assert read(text, LEGAL, READERS[name], SQUARES).kind == "unparsable"
 
 
 @pytest.mark.parametrize("name", sorted(READERS))
-def test_a_reply_of_more_characters_than_the_limit_is_unparsable(name: str) -> None:
+def test_overlong_reply_is_unparsable(name: str) -> None:
     answer = READERS[name].answer("b2")
     assert read(answer.ljust(MAX_REPLY), LEGAL, READERS[name], SQUARES) == Reading("move", "b2")
     assert read(answer.ljust(MAX_REPLY + 1), LEGAL, READERS[name], SQUARES) == Reading("unparsable")
@@ -93,7 +93,7 @@ def test_long_replies_are_read_in_little_memory(name: str, length: int) -> None:
 
 @pytest.mark.parametrize("name", sorted(READERS))
 @given(move=st.sampled_from(LEGAL))
-def test_the_canonical_answer_reads_back(name: str, move: str) -> None:
+def test_canonical_answer_reads_back(name: str, move: str) -> None:
     assert read(READERS[name].answer(move), LEGAL, READERS[name], SQUARES) == Reading("move", move)
 
 
@@ -113,7 +113,7 @@ def test_the_canonical_answer_reads_back(name: str, move: str) -> None:
         ("  \n", "unparsable"),
     ],
 )
-def test_move(text: str, kind: str) -> None:
+def test_move_reader(text: str, kind: str) -> None:
     assert read(text, LEGAL, MOVE, SQUARES).kind == kind
 
 
@@ -141,7 +141,7 @@ def test_move(text: str, kind: str) -> None:
         ("b2", "unparsable"),
     ],
 )
-def test_tags(text: str, kind: str) -> None:
+def test_tags_reader(text: str, kind: str) -> None:
     reading = read(text, LEGAL, TAGS, SQUARES)
     assert reading.kind == kind
     assert kind != "move" or reading.move == "b2"
@@ -168,40 +168,40 @@ def test_tags(text: str, kind: str) -> None:
         ("NaN", "unparsable"),
     ],
 )
-def test_json(text: str, kind: str) -> None:
+def test_json_reader(text: str, kind: str) -> None:
     assert read(text, LEGAL, JSON, SQUARES).kind == kind
 
 
-def test_cut_off_comes_from_the_finish_reason_alone() -> None:
+def test_cut_off_depends_only_on_the_finish_reason() -> None:
     assert read("b2", LEGAL, MOVE, SQUARES, cut_off=True) == Reading("cut off")
     assert read("<think>and then", LEGAL, TAGS, SQUARES).kind == "unparsable"
 
 
 @pytest.mark.parametrize("text", [" what is it? ", "  1 < 2\n  <module>\n", "<move"])
-def test_free_text_takes_any_submission_white_space_and_all(text: str) -> None:
+def test_free_text_keeps_whitespace(text: str) -> None:
     for how in READERS.values():
         assert read(how.answer(text), None, how, None) == Reading("move", text)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t \n"])
-def test_free_text_takes_no_silence(text: str) -> None:
+def test_empty_free_text_is_unparsable(text: str) -> None:
     for how in READERS.values():
         assert read(how.answer(text), None, how, None) == Reading("unparsable")
 
 
-def test_free_text_that_cannot_be_encoded_is_no_move() -> None:
+def test_unencodable_free_text_is_unparsable() -> None:
     assert read("half a pair: \ud800", None, MOVE, None) == Reading("unparsable")
     assert read('{"move": "\\ud83d"}', None, JSON, None) == Reading("unparsable")
     assert read('{"move": "\\ud83d\\ude00"}', None, JSON, None) == Reading("move", "😀")
 
 
-def test_free_text_is_asked_for_in_other_words() -> None:
+def test_free_text_instructions_do_not_mention_legal_moves() -> None:
     for how in READERS.values():
         assert "legal" not in how.instructions("full", wanted="your text")
     assert (MOVE.instructions("compact"), MOVE.instructions("compact", wanted="your text")) == ("move:", "answer:")
 
 
-def test_without_a_pattern_what_is_not_legal_is_illegal() -> None:
+def test_without_a_pattern_other_text_is_illegal() -> None:
     assert read("hello", LEGAL, MOVE, None) == Reading("illegal", "hello")
 
 
@@ -211,17 +211,17 @@ def test_actions_are_indices_of_the_action_space() -> None:
     assert read_action(0, [], None).kind == "illegal"
 
 
-def test_reasons_name_the_legal_moves() -> None:
+def test_reasons_list_the_legal_moves() -> None:
     assert Reading("illegal", "a1").reason(LEGAL) == "'a1' is not legal now. Legal moves: a3, b2, c1."
     assert Reading("unparsable").reason(LEGAL) == "The reply could not be read. Legal moves: a3, b2, c1."
     assert Reading("cut off").reason(None) == "The reply was cut off before it ended."
 
 
-def test_a_reason_can_be_sent_whatever_was_offered() -> None:
+def test_reason_is_always_printable() -> None:
     assert Reading("illegal", "\ud800\n").reason(LEGAL).isprintable()
 
 
-def test_readers_go_by_name() -> None:
+def test_readers_are_found_by_name() -> None:
     assert [get_reader(name).name for name in ("move", "tags", "json")] == ["move", "tags", "json"]
     for how in READERS.values():
         for style in ("full", "compact"):

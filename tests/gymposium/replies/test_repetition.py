@@ -9,7 +9,7 @@ from gymposium.replies.repetition import ends_in_loop
 
 
 @given(st.text(max_size=50), st.text(min_size=1, max_size=100).filter(str.strip), st.data())
-def test_a_text_that_repeats_its_end_is_a_loop(before: str, loop: str, data: st.DataObject) -> None:
+def test_repeated_ending_is_a_loop(before: str, loop: str, data: st.DataObject) -> None:
     times = data.draw(st.integers(60 // len(loop) + 5, 60 // len(loop) + 8))
     assert ends_in_loop(before + loop * times + loop[: len(loop) // 2])
 
@@ -25,5 +25,5 @@ def test_a_text_that_repeats_its_end_is_a_loop(before: str, loop: str, data: st.
         "a3 loses. " * 3 + "b2 wins, and so I play it now, since nothing else does. Therefore",
     ],
 )
-def test_other_texts_are_none(text: str) -> None:
+def test_other_texts_are_not_loops(text: str) -> None:
     assert not ends_in_loop(text)

@@ -76,9 +76,7 @@ def split(trajectory: Trajectory, name: str = "returns") -> tuple[float, ...]:
     seed=st.integers(0, 2**32),
     noted=st.booleans(),
 )
-def test_whatever_is_played_the_turns_add_up_to_the_total(
-    game: str, policy: str, fails: float, seed: int, noted: bool
-) -> None:
+def test_turn_rewards_sum_to_the_total(game: str, policy: str, fails: float, seed: int, noted: bool) -> None:
     match = played(game, *[Clumsy(fails)] * load_game(game).seats, policy=policy, seed=seed, noted=noted)
     for seat in range(match.job.game.seats):
         mine = Trajectory.from_match(match, seat)
@@ -91,7 +89,7 @@ def test_whatever_is_played_the_turns_add_up_to_the_total(
 
 
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
-def test_each_move_of_2048_has_what_it_was_paid(schedule: Schedule) -> None:
+def test_each_move_of_2048_gets_its_pay(schedule: Schedule) -> None:
     """Compares with the match played again, event by event."""
     game = load_game("2048")
     [match] = play([MatchJob("m", game, [make_player("random")], 5, store_returns=True)], schedule=schedule)
@@ -104,7 +102,7 @@ def test_each_move_of_2048_has_what_it_was_paid(schedule: Schedule) -> None:
     assert len({*paid}) > 3
 
 
-def test_a_match_that_pays_at_its_end_pays_the_last_turn() -> None:
+def test_final_payoff_goes_to_the_last_turn() -> None:
     match = played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"]))
     assert split(Trajectory.from_match(match, 0)) == (0.0, 0.0, 1.0)
     assert split(Trajectory.from_match(match, 1)) == (0.0, -1.0)
@@ -119,26 +117,26 @@ def test_a_match_that_pays_at_its_end_pays_the_last_turn() -> None:
     ],
 )
 @pytest.mark.parametrize("noted", [True, False])
-def test_a_penalty_belongs_to_the_turn_whose_reply_failed(name: str, expected: tuple[float, ...], noted: bool) -> None:
+def test_penalty_belongs_to_the_failed_turn(name: str, expected: tuple[float, ...], noted: bool) -> None:
     mine = Says(["a1", "nonsense", "a1", "b1", "c1"])
     match = played("tic_tac_toe", mine, Says(["a2", "b2"]), policy="penalty(0.25)", noted=noted)
     assert split(Trajectory.from_match(match, 0), name) == pytest.approx(expected)
 
 
-def test_a_retry_is_a_turn_that_costs_nothing() -> None:
+def test_retried_turn_costs_nothing() -> None:
     mine = Says(["a1", "nonsense", "b1", "c1"])
     match = played("tic_tac_toe", mine, Says(["a2", "b2"]), policy="retry(1)")
     assert split(Trajectory.from_match(match, 0)) == (0.0, 0.0, 0.0, 1.0)
 
 
-def test_a_forfeit_is_paid_by_the_turn_that_gave_the_match_up() -> None:
+def test_forfeit_is_charged_to_the_forfeiting_turn() -> None:
     match = played("tic_tac_toe", Says(["a1", "nonsense", "nonsense"]), Says(["a2"]), policy="penalty(0.25,1)")
     assert match.returns == (-1.25, 1.0)
     assert split(Trajectory.from_match(match, 0)) == (0.0, -0.25, -1.0)
     assert split(Trajectory.from_match(match, 1)) == (1.0,)
 
 
-def test_who_gives_2048_up_loses_on_the_last_turn_what_was_paid_before() -> None:
+def test_giving_up_2048_loses_earlier_pay_on_the_last_turn() -> None:
     whole = played("2048", Clumsy(0.0), seed=3)
     moves: list[str | None] = [event.move for event in whole.events if event.seat == 0][:40]
     match = played("2048", Says([*moves, None]), seed=3)
@@ -149,20 +147,20 @@ def test_who_gives_2048_up_loses_on_the_last_turn_what_was_paid_before() -> None
     assert found[39] == -sum(found[:39]) < 0
 
 
-def test_what_was_paid_before_the_first_turn_is_the_first_turns() -> None:
+def test_pay_before_the_first_turn_goes_to_it() -> None:
     mine = Trajectory.from_match(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
     turns = [replace(turn, before=before) for turn, before in zip(mine.turns, [3.0, 5.0, 4.0], strict=True)]
     assert split(replace(mine, turns=turns, utilities=(10.0, -10.0))) == (5.0, -1.0, 6.0)
 
 
-def test_nothing_is_noted_unless_asked_for() -> None:
+def test_pay_is_stored_only_on_request() -> None:
     match = played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"]), noted=False)
     assert {turn.before for turn in match.turns} == {None}
     assert [reward.turns for reward in make_reward("returns")([Trajectory.from_match(match, 0)])] == [None]
     assert split(Trajectory.from_match(match, 0)) == (0.0, 0.0, 1.0)
 
 
-def test_who_was_never_asked_has_no_turns() -> None:
+def test_seat_never_asked_has_no_turns() -> None:
     match = played("tic_tac_toe", Says(["nonsense"]), Says([]))
     other = Trajectory.from_match(match, 1)
     [reward] = make_reward("returns")([other])
@@ -178,21 +176,21 @@ def test_who_was_never_asked_has_no_turns() -> None:
         ((0.5, math.nan, 0.5), "turn 1 of trajectory 0 is nan"),
     ],
 )
-def test_a_split_is_held_to_its_promise(turns: tuple[float, ...], message: str) -> None:
+def test_invalid_splits_are_refused(turns: tuple[float, ...], message: str) -> None:
     mine = Trajectory.from_match(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
     with pytest.raises(BadReward, match=message):
         CheckedReward("mine", lambda group: [Reward(1.0, turns=turns)])([mine])
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=30), st.randoms())
-def test_rounding_is_no_broken_promise(values: list[float], rng: random.Random) -> None:
+def test_rounding_errors_are_tolerated(values: list[float], rng: random.Random) -> None:
     mine = Trajectory.from_match(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
     long = replace(mine, turns=[mine.turns[0]] * len(values))
     shuffled = rng.sample(values, len(values))
     CheckedReward("mine", lambda group: [Reward(sum(shuffled), turns=tuple(values))])([long])
 
 
-def test_a_reward_may_say_that_it_cannot_rate_a_group() -> None:
+def test_reward_may_decline_to_rate_a_group() -> None:
     def asleep(group: Sequence[Trajectory]) -> list[Reward]:
         raise UnratedGroup("the judge is asleep", "It snored.")
 

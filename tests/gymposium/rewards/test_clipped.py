@@ -39,7 +39,7 @@ def paid_as(trajectory: Trajectory, before: Sequence[float], utility: float) -> 
 @given(
     st.sampled_from(["2048", "tic_tac_toe", "leduc_poker", "pig"]), st.sampled_from([0.5, 3.0, 1e6]), st.integers(0, 99)
 )
-def test_every_turn_is_paid_what_the_match_paid_within_the_bounds(game: str, most: float, seed: int) -> None:
+def test_each_turns_pay_is_clipped_to_the_bounds(game: str, most: float, seed: int) -> None:
     mine = random_match(game, seed)
     whole = split_reward(compute_reward(mine, "returns"), mine)
     held = compute_reward(mine, f"clipped({most})")
@@ -47,7 +47,7 @@ def test_every_turn_is_paid_what_the_match_paid_within_the_bounds(game: str, mos
     assert held.parts["utility"] == mine.utilities[mine.seat]
 
 
-def test_a_penalty_comes_off_whole_and_a_forfeit_costs_no_more_than_the_bound() -> None:
+def test_penalties_are_unclipped_and_forfeits_clipped() -> None:
     mine = paid_as(random_match("2048", 0), [0.0, 4.0, 4.0, 516.0], utility=0.0)
     turns = [mine.turns[0], replace(mine.turns[1], penalty=30.0), *mine.turns[2:]]
     punished = replace(mine, turns=turns, penalties={0: 30.0}, ending=Ending("no legal move", 0))
@@ -57,7 +57,7 @@ def test_a_penalty_comes_off_whole_and_a_forfeit_costs_no_more_than_the_bound() 
     assert reward.parts == {"utility": 0.0, "clipped": 4.0, "penalties": -30.0}
 
 
-def test_what_a_truncation_took_is_no_more_than_came_off() -> None:
+def test_truncation_costs_no_more_than_it_removed() -> None:
     """A critic's value replaces `cut`, so the rest of the last turn's reward is its pay."""
     mine = paid_as(random_match("2048", 0), [0.0, 8.0], utility=0.0)
     cut = replace(mine, ending=Ending("out of context", 0), paid=12.0)
@@ -66,23 +66,23 @@ def test_what_a_truncation_took_is_no_more_than_came_off() -> None:
     assert split_reward(reward, cut)[-1] - reward.cut == 4.0
 
 
-def test_who_was_never_asked_gets_nothing() -> None:
+def test_seat_never_asked_gets_nothing() -> None:
     reward = compute_reward(replace(random_match("tic_tac_toe", 0), turns=()), "clipped(1)")
     assert (reward.total, reward.turns) == (0.0, ())
 
 
-def test_a_match_that_did_not_note_its_pay_is_refused() -> None:
+def test_match_without_stored_pay_is_refused() -> None:
     with pytest.raises(BadReward, match=r"did not store it. Play it with MatchJob\(store_returns=True\)"):
         make_reward("clipped(1)")([random_match("2048", 1, noted=False)])
 
 
 @pytest.mark.parametrize("text", ["clipped", "clipped()", "clipped(0)", "clipped(-1)", "clipped(inf)", "clipped(much)"])
-def test_bounds_that_are_none_are_refused(text: str) -> None:
+def test_invalid_bounds_are_refused(text: str) -> None:
     with pytest.raises(BadOption, match=r"Use clipped\(MOST\) with a number above 0"):
         make_reward(text)
 
 
-def test_the_order_of_a_group_is_kept() -> None:
+def test_group_order_is_kept() -> None:
     group = [random_match("2048", seed) for seed in range(4)]
     random.Random(0).shuffle(group)
     together = make_reward("clipped(4)")(group)

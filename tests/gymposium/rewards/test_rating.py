@@ -54,13 +54,13 @@ def told(rated: Sequence[list[Reward] | UnratedGroup]) -> list[object]:
 
 
 @pytest.mark.parametrize("function", [by_seed, AllAtOnce(4)])
-def test_each_group_has_its_rewards_or_why_it_has_none(function: AllAtOnce) -> None:
+def test_each_group_gets_rewards_or_a_reason(function: AllAtOnce) -> None:
     found = CheckedReward("mine", function).rate(sorted(groups(), key=lambda group: group[0].seed or 0))
     odd = "The group was not rated: the seed is odd. It is {}."
     assert told(found) == [[0.0, 0.0], odd.format(1), [2.0, 2.0], odd.format(3)]
 
 
-def test_a_broken_promise_is_raised_and_what_is_under_way_is_given_up() -> None:
+def test_broken_promise_is_raised_and_cancels_pending_groups() -> None:
     waiting: list[Future[list[Reward]]] = []
 
     class Late:
@@ -79,6 +79,6 @@ def test_a_broken_promise_is_raised_and_what_is_under_way_is_given_up() -> None:
     assert [future.cancelled() for future in waiting] == [False, True, True, True]
 
 
-def test_what_the_function_has_to_say_is_passed_on() -> None:
+def test_remarks_of_the_function_are_passed_on() -> None:
     assert CheckedReward("mine", by_seed).remarks() == []
     assert CheckedReward("mine", AllAtOnce(1)).remarks() == ["All came together."]

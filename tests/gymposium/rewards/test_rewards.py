@@ -69,7 +69,7 @@ def random_trajectories(game: str, matches: int = 20) -> list[Trajectory]:
     return [Trajectory.from_match(match, seat) for match in play(jobs) for seat in range(loaded.seats)]
 
 
-def test_a_trajectory_is_one_seat_of_a_match() -> None:
+def test_trajectory_is_one_seat_of_a_match() -> None:
     match = played(["a1", "nonsense", "b1", "c1"], ["a2", "b2"], on_illegal="penalty(0.25)")
     mine, theirs = Trajectory.from_match(match, 0), Trajectory.from_match(match, 1)
     assert [(turn.reading, turn.text) for turn in mine.turns] == [
@@ -86,12 +86,12 @@ def test_a_trajectory_is_one_seat_of_a_match() -> None:
     assert (GAVE_UP.forfeited, LOST.forfeited) == (True, False)
 
 
-def test_chance_is_no_decision() -> None:
+def test_chance_is_not_a_decision() -> None:
     for one in random_trajectories("kuhn_poker"):
         assert one.decisions == len(one.events) - 2  # two cards are dealt
 
 
-def test_what_each_built_in_reward_pays() -> None:
+def test_totals_of_the_built_in_rewards() -> None:
     group = [QUICK, SLOW, DRAWN, LOST, GAVE_UP, PAID]
     assert [r.total for r in make_reward("returns")(group)] == [1.0, 1.0, 0.0, -1.0, -1.0, 0.5]
     assert [r.total for r in make_reward("score")(group)] == [1.0, 1.0, 0.5, 0.0, 0.0, 0.5]
@@ -108,14 +108,14 @@ def test_what_each_built_in_reward_pays() -> None:
     assert [r.total for r in found] == pytest.approx([1.1, 1.0, 0.5, 0.0, 0.0, 0.6])
 
 
-def test_accuracy_is_what_a_match_reports_as_exact() -> None:
+def test_accuracy_is_the_reported_exact_score() -> None:
     reported = replace(QUICK, report={"exact": 0.25, "ignoring_white_space": 1.0})
     assert CRITERIA["accuracy"]([reported, QUICK]) == [0.25, 1.0]
     assert CRITERIA["efficiency"]([reported]) == [0.125]
     assert CRITERIA["accuracy"]([replace(reported, ending=Ending("no legal move", 0))]) == [0.0]
 
 
-def test_a_figure_that_the_match_reports_is_a_criterion() -> None:
+def test_reported_figure_is_a_criterion() -> None:
     told = replace(QUICK, report={"exact": 1.0, "sources": 0.5})
     reward = make_reward("weighted(accuracy=1,report.sources=0.2)")
     assert [one.total for one in reward([told, GAVE_UP])] == pytest.approx([1.1, 0.0])
@@ -124,14 +124,14 @@ def test_a_figure_that_the_match_reports_is_a_criterion() -> None:
         make_reward("weighted(report.read=1)")([told])
 
 
-def test_who_forfeits_scores_nothing_though_nobody_got_more() -> None:
+def test_forfeit_scores_zero_even_at_equal_utilities() -> None:
     """Equal utilities are a draw in the game, but a forfeit is a loss and the other seat wins."""
     tied = replace(QUICK, utilities=(-1.0, -1.0), ending=Ending("no legal move", 0))
     assert [r.total for r in make_reward("score")([tied, replace(tied, seat=1)])] == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "kuhn_poker", "leduc_poker", "goofspiel(num_cards=4)", "2048"])
-def test_criteria_lie_between_0_and_1_and_stopping_early_is_never_worth_it(game: str) -> None:
+def test_criteria_are_within_0_and_1_and_reward_completion(game: str) -> None:
     group = random_trajectories(game)
     columns = {name: criterion(group) for name, criterion in CRITERIA.items()}
     assert all(0.0 <= value <= 1.0 for column in columns.values() for value in column)
@@ -146,7 +146,7 @@ def test_criteria_lie_between_0_and_1_and_stopping_early_is_never_worth_it(game:
 @given(
     accuracy=st.floats(0.01, 10), share=st.floats(0, 1), order=st.permutations(list(range(5))), times=st.integers(1, 3)
 )
-def test_the_slowest_win_beats_the_quickest_draw_and_nobody_elses_reward_moves_mine(
+def test_any_win_beats_any_draw_independently_of_others(
     accuracy: float, share: float, order: list[int], times: int
 ) -> None:
     """The weight of efficiency is not greater than that of accuracy. Built-in criteria do not compare trajectories."""
@@ -159,7 +159,7 @@ def test_the_slowest_win_beats_the_quickest_draw_and_nobody_elses_reward_moves_m
     assert reward(group) == [alone[i] for i in order] * times
 
 
-def test_a_criterion_of_ones_own_sees_the_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_custom_criterion_sees_the_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "own_criteria.py").write_text(
         "def briefest(group):\n"
         "    least = min(len(t.turns) for t in group)\n"
@@ -200,7 +200,7 @@ def test_a_criterion_of_ones_own_sees_the_group(tmp_path: Path, monkeypatch: pyt
         ("weighted(no_such_module:f=1)", BadOption, "No module named 'no_such_module'"),
     ],
 )
-def test_wrong_rewards_say_what_to_write(text: str, error: type[Exception], message: str) -> None:
+def test_invalid_rewards_say_what_to_write(text: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=re.escape(message)):
         make_reward(text)
 
@@ -216,12 +216,12 @@ def test_wrong_rewards_say_what_to_write(text: str, error: type[Exception], mess
         ([Reward(1.0, {"speed": 1.0}), Reward(1.0)], r"trajectory 1 has the parts \[\], but the first has \['speed'\]"),
     ],
 )
-def test_a_reward_function_is_held_to_its_promise(rewards: list[Reward], message: str) -> None:
+def test_invalid_reward_values_are_refused(rewards: list[Reward], message: str) -> None:
     with pytest.raises(BadReward, match=f"Reward mine: .*{message}"):
         CheckedReward("mine", lambda group: rewards)([QUICK, LOST])
 
 
-def test_the_page_of_the_hook_shows_a_plugin_that_works(tmp_path: Path) -> None:
+def test_hook_page_shows_a_working_plugin(tmp_path: Path) -> None:
     spec, function = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     file = tmp_path / "page_rewards.py"
     file.write_text(function + spec.replace("my_package.rewards:", "page_rewards:"), encoding="utf-8")
@@ -236,7 +236,7 @@ def test_the_page_of_the_hook_shows_a_plugin_that_works(tmp_path: Path) -> None:
         sys.modules.pop("page_rewards", None)
 
 
-def test_a_plugin_cannot_take_the_name_of_a_built_in_reward(tmp_path: Path) -> None:
+def test_plugin_cannot_take_a_built_in_reward_name(tmp_path: Path) -> None:
     file = tmp_path / "greedy_rewards.py"
     file.write_text(
         "from gymposium import RewardSpec, hookimpl\n"

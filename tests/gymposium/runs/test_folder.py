@@ -43,7 +43,7 @@ def test_folders_are_named_by_date_command_and_number(tmp_path: Path, monkeypatc
     assert str(create_run_folder("run")).endswith("-run-4")  # a name is not given twice
 
 
-def test_a_folder_that_is_in_use_is_refused(tmp_path: Path) -> None:
+def test_folder_in_use_is_refused(tmp_path: Path) -> None:
     RunFolder.create(tmp_path / "a", "run", {"game": "hex"})
     with pytest.raises(BadOption, match=f"--resume {tmp_path / 'a'}"):
         RunFolder.create(tmp_path / "a", "run", {})
@@ -60,14 +60,14 @@ def test_a_folder_that_is_in_use_is_refused(tmp_path: Path) -> None:
         ('{"format": "gymposium-run-1", "command": "eval", "settings": {}}', "of another command, eval"),
     ],
 )
-def test_what_is_no_run_does_not_go_on(tmp_path: Path, text: str | None, said: str) -> None:
+def test_invalid_run_does_not_resume(tmp_path: Path, text: str | None, said: str) -> None:
     if text is not None:
         (tmp_path / "settings.json").write_text(text)
     with pytest.raises(BadOption, match=said):
         RunFolder.open(tmp_path, "run")
 
 
-def test_matches_are_in_the_file_at_once_and_in_the_end_in_order(tmp_path: Path) -> None:
+def test_matches_are_written_at_once_and_finally_sorted(tmp_path: Path) -> None:
     file = tmp_path / "matches.jsonl"
     with RunMatches(file, PLANNED) as log:
         for number, match in enumerate(played(7, 2, 11), start=1):
@@ -89,7 +89,7 @@ def test_matches_are_in_the_file_at_once_and_in_the_end_in_order(tmp_path: Path)
     assert file.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
-def test_a_match_that_broke_off_stays_and_is_played_again(tmp_path: Path) -> None:
+def test_broken_match_is_kept_and_replayed(tmp_path: Path) -> None:
     [whole] = played(3)
     [broken] = played(3)
     broken.ending, broken.paid = Ending("broke off", detail="RuntimeError: out of ink"), ()
@@ -105,7 +105,7 @@ def test_a_match_that_broke_off_stays_and_is_played_again(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]])
-def test_matches_are_counted_in_order_as_soon_as_those_before_them_have_ended(order: list[int]) -> None:
+def test_matches_are_counted_in_plan_order(order: list[int]) -> None:
     counted: list[int] = []
     matches = {match.job.number: match for match in played(0, 1, 2, 3)}
     matches[1].ending, matches[1].paid = Ending("broke off", detail="no server"), ()
@@ -123,7 +123,7 @@ def test_matches_are_counted_in_order_as_soon_as_those_before_them_have_ended(or
 
 
 @pytest.mark.parametrize("line", ['{"id": "m-1"}', "nonsense", None])
-def test_a_line_that_is_none_of_the_run_is_named_and_kept(tmp_path: Path, line: str | None) -> None:
+def test_foreign_line_is_reported_and_kept(tmp_path: Path, line: str | None) -> None:
     file = tmp_path / "matches.jsonl"
     with RunMatches(file, MatchPlan((SERIES, replace(SERIES, tag="other")))) as log:
         [match] = played(1, first=12 if line is None else 0)
@@ -154,7 +154,7 @@ def verified(file: Path, lines: list[str]) -> FileVerification:
     return verify_file(file)
 
 
-def test_a_finished_file_agrees_with_its_manifest_and_any_line_verifies_alone(tmp_path: Path) -> None:
+def test_finished_file_agrees_with_its_manifest(tmp_path: Path) -> None:
     file, lines = finished(tmp_path)
     found = verify_file(file)
     assert (found.matches, found.planned, found.finished, found.problems) == (12, 12, True, [])
@@ -196,7 +196,7 @@ def test_a_finished_file_agrees_with_its_manifest_and_any_line_verifies_alone(tm
         (lambda lines: [*lines[:-1], f" {lines[-1]}"], ["matches.jsonl: its lines are not those that the run wrote"]),
     ],
 )
-def test_missing_repeated_and_exchanged_matches_are_named(
+def test_missing_duplicate_and_swapped_matches_are_reported(
     tmp_path: Path, change: Callable[[list[str]], list[str]], said: list[str]
 ) -> None:
     file, lines = finished(tmp_path)
@@ -210,7 +210,7 @@ def numbered(line: str, number: int | None, **changes: object) -> str:
     return json.dumps(json.loads(line) | {"number": number} | changes, separators=(",", ":"))
 
 
-def test_an_unfinished_file_lacks_nothing_yet(tmp_path: Path) -> None:
+def test_unfinished_file_lacks_nothing_yet(tmp_path: Path) -> None:
     with RunMatches(tmp_path / "matches.jsonl", PLANNED) as log:
         for match in played(7, 2, 11):
             log.write(match)
@@ -232,7 +232,7 @@ def test_an_unfinished_file_lacks_nothing_yet(tmp_path: Path) -> None:
         {"more": 1},
     ],
 )
-def test_a_manifest_that_cannot_be_read_is_a_problem(tmp_path: Path, change: dict[str, object]) -> None:
+def test_unreadable_manifest_is_a_problem(tmp_path: Path, change: dict[str, object]) -> None:
     file, lines = finished(tmp_path)
     manifest = tmp_path / "matches.manifest.json"
     data = json.loads(manifest.read_text())
@@ -244,7 +244,7 @@ def test_a_manifest_that_cannot_be_read_is_a_problem(tmp_path: Path, change: dic
     assert [" planned matches are missing: 12, 13, 14, …" in str(one) for one in verify_file(file).problems] == [True]
 
 
-def test_a_folder_without_matches_is_refused(tmp_path: Path) -> None:
+def test_folder_without_matches_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match=f"{tmp_path} is not a run's folder"):
         find_match_files(tmp_path)
     (tmp_path / "matches").mkdir()
@@ -252,7 +252,7 @@ def test_a_folder_without_matches_is_refused(tmp_path: Path) -> None:
     assert find_match_files(tmp_path) == [tmp_path / "matches" / "train.jsonl"]
 
 
-def test_whether_something_can_be_written_is_asked_without_a_trace(tmp_path: Path) -> None:
+def test_checking_writability_leaves_no_trace(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for path in (tmp_path / "new" / "folder", tmp_path, tmp_path / "file"):
         assert check_writable("--out", path) == path
@@ -263,7 +263,7 @@ def test_whether_something_can_be_written_is_asked_without_a_trace(tmp_path: Pat
     assert not (tmp_path / "file").read_bytes()
 
 
-def test_a_pipe_or_a_socket_cannot_be_written_and_is_refused_at_once(tmp_path: Path) -> None:
+def test_pipe_or_socket_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "socket"))

@@ -14,7 +14,7 @@ from gymposium.util.plain_file import open_content
 
 
 @given(st.lists(st.binary(max_size=12), max_size=12))
-def test_however_it_is_written_every_whole_line_is_read_once(tmp_path_factory, parts: list[bytes]) -> None:
+def test_every_complete_line_is_read_once(tmp_path_factory, parts: list[bytes]) -> None:
     file = tmp_path_factory.mktemp("growing") / "lines"
     growing, found = GrowingFile(file), []
     for part in parts:
@@ -30,14 +30,14 @@ def test_however_it_is_written_every_whole_line_is_read_once(tmp_path_factory, p
     assert (growing.rest.text if growing.rest else b"") == (begun if begun.strip() else b"")
 
 
-def test_a_file_that_is_not_there_yet_holds_nothing(tmp_path: Path) -> None:
+def test_missing_file_is_empty(tmp_path: Path) -> None:
     growing = GrowingFile(tmp_path / "none")
     assert not growing.check_replaced()
     assert [*growing.lines()] == []
 
 
 @pytest.mark.parametrize("target", ["lines", "nowhere"], ids=["itself", "nowhere"])
-def test_a_link_that_leads_nowhere_holds_nothing_or_is_a_problem(tmp_path: Path, target: str) -> None:
+def test_dangling_link_is_empty_or_a_problem(tmp_path: Path, target: str) -> None:
     file = tmp_path / "lines"
     file.symlink_to(target)
     assert GrowingFile(file).get_mtime() == 0.0
@@ -52,7 +52,7 @@ def test_a_link_that_leads_nowhere_holds_nothing_or_is_a_problem(tmp_path: Path,
     assert index.problems == []
 
 
-def test_a_file_that_cannot_be_read_further_is_tried_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_file_is_tried_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growing_module, "MOST_BYTES", 100)
     file = tmp_path / "lines"
     file.write_text("x" * 200)
@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_read_further_is_tried_once(tmp_path: Path, monkey
     assert index.problems == []
 
 
-def test_a_file_that_was_replaced_or_cut_is_read_anew(tmp_path: Path) -> None:
+def test_replaced_or_truncated_file_is_read_again(tmp_path: Path) -> None:
     file = tmp_path / "lines"
     file.write_text("one\ntwo\n")
     growing = GrowingFile(file)

@@ -27,7 +27,7 @@ class FirstMove(RandomPlayer):
         return [Reply((ask.legal_moves or ("",))[0]) for ask in asks]
 
 
-def test_it_plays_the_matches_of_the_command_and_writes_nothing(
+def test_play_matches_the_command_and_writes_nothing(
     gymposium: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -46,7 +46,7 @@ def test_it_plays_the_matches_of_the_command_and_writes_nothing(
     assert json.loads(json.dumps(played.as_dict())) == told
 
 
-def test_each_player_has_its_score_over_all_seats() -> None:
+def test_each_player_is_scored_over_all_seats() -> None:
     played = play("tic_tac_toe", ["mcts-20", FirstMove()], n=10)
     better, worse = played.scores
     assert better.matches == worse.matches == 10
@@ -60,7 +60,7 @@ def test_each_player_has_its_score_over_all_seats() -> None:
 
 
 @pytest.mark.parametrize(("game", "seats"), [("2048", 1), ("liars_dice", 2), ("hearts", 4)])
-def test_there_is_one_player_for_each_seat(game: str, seats: int) -> None:
+def test_each_seat_has_one_player(game: str, seats: int) -> None:
     played = play(game, ["random"] * seats)
     assert len(played.scores) == seats
     [record] = played.records
@@ -68,7 +68,7 @@ def test_there_is_one_player_for_each_seat(game: str, seats: int) -> None:
     assert ("random (2)" in repr(played)) == (seats > 1)
 
 
-def test_with_out_it_writes_a_run_that_can_be_verified_and_is_complete(gymposium: Run, tmp_path: Path) -> None:
+def test_out_writes_a_complete_verifiable_run(gymposium: Run, tmp_path: Path) -> None:
     played = play("kuhn_poker", ["random", "random"], n=4, out=tmp_path / "mine")
     assert played.folder == tmp_path / "mine"
     verified = verify_file(played.folder / "matches.jsonl")
@@ -94,6 +94,6 @@ def test_with_out_it_writes_a_run_that_can_be_verified_and_is_complete(gymposium
         (("kuhn_poker", ["random", "random"]), {"on_illegal": "skip"}, GymposiumError, "Unknown policy"),
     ],
 )
-def test_wrong_arguments_say_what_to_do(arguments: Any, options: Any, kind: type[Exception], told: str) -> None:
+def test_invalid_arguments_say_what_to_do(arguments: Any, options: Any, kind: type[Exception], told: str) -> None:
     with pytest.raises(kind, match=re.escape(told)):
         play(*arguments, **options)

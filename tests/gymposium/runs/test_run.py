@@ -20,7 +20,7 @@ from gymposium.runs.run import Run, find_runs, is_data_file, mark_running
 from gymposium.runs.samples import SamplesIndex, parse_group
 
 
-def test_runs_are_found_wherever_they_are(training_run: Any, tmp_path: Path) -> None:
+def test_runs_are_found_at_any_depth(training_run: Any, tmp_path: Path) -> None:
     first, second = training_run("a"), training_run("deep/b")
     (first.path / "adapter").mkdir()
     (first.path / "adapter" / "config.json").write_text("{}")  # a model's
@@ -31,7 +31,7 @@ def test_runs_are_found_wherever_they_are(training_run: Any, tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="without locks")
-def test_a_run_is_running_as_long_as_its_process_lives(training_run: Any) -> None:
+def test_run_is_running_while_its_process_lives(training_run: Any) -> None:
     made = training_run()
     run = Run("first", made.path)
     assert not run.running
@@ -56,7 +56,7 @@ def test_a_run_is_running_as_long_as_its_process_lives(training_run: Any) -> Non
     assert not Run("none", made.path / "none").running
 
 
-def test_files_of_data_are_known_by_the_folder_that_they_are_in(training_run: Any, tmp_path: Path) -> None:
+def test_data_files_are_recognized_by_their_folder(training_run: Any, tmp_path: Path) -> None:
     run = training_run()
     assert is_data_file(run.path / "metrics.jsonl")
     assert is_data_file(run.path / "samples.jsonl")
@@ -68,7 +68,7 @@ def test_files_of_data_are_known_by_the_folder_that_they_are_in(training_run: An
         assert is_data_file(tmp_path / "data.jsonl") is held
 
 
-def test_curves_go_on_where_they_were(training_run: Any) -> None:
+def test_curves_continue_after_a_refresh(training_run: Any) -> None:
     run = training_run()
     curves = Curves(run.path / "metrics.jsonl")
     curves.refresh()
@@ -93,7 +93,7 @@ def test_curves_go_on_where_they_were(training_run: Any) -> None:
 
 
 @given(st.integers(1, 400), st.integers(1, 60))
-def test_a_long_curve_is_drawn_by_means_and_says_so(tmp_path_factory: Any, steps: int, most: int) -> None:
+def test_long_curve_is_averaged(tmp_path_factory: Any, steps: int, most: int) -> None:
     file = tmp_path_factory.mktemp("curves") / "metrics.jsonl"
     file.write_text("".join(f'{{"stage": "train", "step": {step}, "x": {step}}}\n' for step in range(1, steps + 1)))
     curves = Curves(file)
@@ -106,7 +106,7 @@ def test_a_long_curve_is_drawn_by_means_and_says_so(tmp_path_factory: Any, steps
     assert curve.series["x"][0] == (first + 1) / 2  # the mean of 1 to first
 
 
-def test_learning_curves_run_from_the_measure_before_to_the_one_behind(training_run: Any) -> None:
+def test_learning_curves_run_from_first_to_final_evaluation(training_run: Any) -> None:
     run = training_run(steps=4)
     name = "eval__tic_tac_toe__random__return"
     run.log(2, eval__tic_tac_toe__random__win=0.1, **{name: 0.75, f"{name}_low": 0.5, f"{name}_high": 0.9})
@@ -136,7 +136,7 @@ def test_learning_curves_run_from_the_measure_before_to_the_one_behind(training_
     ]
 
 
-def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
+def test_unreadable_files_report_why(tmp_path: Path) -> None:
     run = Run("x", tmp_path)
     assert isinstance(run.config(), Problem)
     assert run.results() == {}
@@ -146,7 +146,7 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     assert str(tmp_path / "config.json") in str(run.config())
 
 
-def test_samples_are_found_without_reading_them_all_and_the_last_of_a_step_counts(training_run: Any) -> None:
+def test_samples_are_indexed_and_the_last_per_step_counts(training_run: Any) -> None:
     run = training_run()
     index = SamplesIndex(run.path / "samples.jsonl")
     index.refresh()
@@ -184,7 +184,7 @@ def test_samples_are_found_without_reading_them_all_and_the_last_of_a_step_count
         (lambda g: g["trajectories"][0].update(rows=[]), "all turns"),
     ],
 )
-def test_samples_of_another_form_are_refused_with_the_reason(training_run: Any, change: Any, what: str) -> None:
+def test_malformed_samples_are_refused_with_the_reason(training_run: Any, change: Any, what: str) -> None:
     run = training_run()
     run.keep(1)
     group = json.loads((run.path / "samples.jsonl").read_text())
@@ -193,7 +193,7 @@ def test_samples_of_another_form_are_refused_with_the_reason(training_run: Any, 
         parse_group(json.dumps(group).encode())
 
 
-def test_every_documented_metric_knows_itself() -> None:
+def test_every_documented_metric_is_found() -> None:
     for metric in load_metrics():
         name = metric.name.replace("GAME", "leduc_poker").replace("OPPONENT", "mcts-100").replace("PART", "utility")
         assert find_metric(name) == metric
@@ -230,7 +230,7 @@ def measured(before: float, after: float, gain: list[float | None], **more: Any)
         (1.0, 1.0, [0.0, None, None], VerdictKind.SOLVED, "Already solved before training"),
     ],
 )
-def test_the_verdict_follows_from_gains_deal_by_deal_and_from_what_is_left_to_gain(
+def test_verdict_follows_from_paired_gains_and_headroom(
     before: float, after: float, gain: list[float | None], outcome: VerdictKind, said: str
 ) -> None:
     found = judge_run(measured(before, after, gain))
@@ -240,7 +240,7 @@ def test_the_verdict_follows_from_gains_deal_by_deal_and_from_what_is_left_to_ga
     assert found.is_failure is (outcome in (VerdictKind.LEVEL, VerdictKind.WORSE))
 
 
-def test_a_game_is_solved_at_its_exact_optimum_where_that_is_known() -> None:
+def test_game_is_solved_at_its_known_optimum() -> None:
     results = measured(0.95, 0.955, [0.005, -0.01, 0.02], optima={"nim": {"best return": {"return": 0.9598}}})
     found = judge_run(results)
     assert found is not None
@@ -252,7 +252,7 @@ def test_a_game_is_solved_at_its_exact_optimum_where_that_is_known() -> None:
 
 
 @pytest.mark.parametrize(("ahead", "said"), [([0.2, 0.1, 0.3], False), ([0.1, -0.1, 0.3], True)])
-def test_the_verdict_says_where_the_control_is_as_good(ahead: list[float], said: bool) -> None:
+def test_verdict_reports_an_equally_good_control(ahead: list[float], said: bool) -> None:
     results = measured(0.1, 0.5, [0.4, 0.3, 0.5])
     results["evaluations"]["control"] = {"nim": {"random": {"return": [0.3, 0.2, 0.4]}}}
     results["gains"]["control"] = {"nim": {"random": ahead}}
@@ -262,6 +262,6 @@ def test_the_verdict_says_where_the_control_is_as_good(ahead: list[float], said:
     assert ("not better than the control, which went on with imitation, in nim against random" in found.text) is said
 
 
-def test_without_training_there_is_no_verdict() -> None:
+def test_untrained_run_has_no_verdict() -> None:
     assert judge_run({}) is None
     assert judge_run({"evaluations": {"cold start": {"nim": {"random": {"return": [0.1, 0.0, 0.2]}}}}}) is None

@@ -49,7 +49,7 @@ def plant_journal(database: Path, victim: Path) -> Path:
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_a_journal_removes_no_file(path: Path, tmp_path: Path, read_only: bool) -> None:
+def test_journal_removes_no_file(path: Path, tmp_path: Path, read_only: bool) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")
     journal = plant_journal(path, victim)
@@ -59,7 +59,7 @@ def test_a_journal_removes_no_file(path: Path, tmp_path: Path, read_only: bool) 
     assert journal.exists()
 
 
-def test_a_run_with_a_journal_that_names_a_file_is_not_resumed(path: Path, tmp_path: Path) -> None:
+def test_run_with_a_journal_naming_a_file_is_not_resumed(path: Path, tmp_path: Path) -> None:
     other = path.with_name("mlflow.db")
     change(other, "CREATE TABLE runs (name TEXT)")
     check_contained(path.parent)
@@ -69,7 +69,7 @@ def test_a_run_with_a_journal_that_names_a_file_is_not_resumed(path: Path, tmp_p
 
 
 @pytest.mark.parametrize("end", ["", "-wal", "-shm"])
-def test_no_file_that_is_shared_with_another_folder_is_written(path: Path, tmp_path: Path, end: str) -> None:
+def test_linked_files_are_not_written(path: Path, tmp_path: Path, end: str) -> None:
     shared, outside = path.with_name(f"{path.name}{end}"), tmp_path / "outside"
     outside.write_bytes(path.read_bytes() if not end else b"precious")
     before = outside.read_bytes()
@@ -99,7 +99,7 @@ def test_code_in_the_file_is_refused(path: Path, code: str, read_only: bool) -> 
         SessionsFile(path, read_only=read_only)
 
 
-def test_pages_that_are_used_again_and_again_are_not_read_for_ever(path: Path) -> None:
+def test_cyclic_pages_do_not_loop_forever(path: Path) -> None:
     with closing(sqlite3.connect(path)) as file:
         first = file.execute("SELECT rootpage FROM sqlite_master WHERE name = 'jobs'").fetchone()[0]
         spare = [page for (page,) in file.execute("SELECT rootpage FROM sqlite_master WHERE name <> 'jobs'")]

@@ -15,7 +15,7 @@ from gymposium_testing.registry import CHECKS, Check
 OF_GAMES = [check for check in CHECKS if check.kind == "game"]
 
 
-def test_an_episode() -> None:
+def test_episode_runs_from_reset_to_the_answer() -> None:
     env = TextGameEnv(guessing())
     text, info = env.reset(seed=4)
     assert text.endswith("Guess a number from 0 to 9.\nAnswer with one call and nothing else.\n")
@@ -27,7 +27,7 @@ def test_an_episode() -> None:
     assert (reward, terminated, info["report"]["exact"]) == (1.0, True, 1.0)
 
 
-def test_a_reply_that_is_no_call_ends_the_match_or_is_asked_for_again() -> None:
+def test_invalid_call_ends_the_match_or_is_retried() -> None:
     env = TextGameEnv(guessing())
     env.reset(seed=4)
     text, _, terminated, _, info = env.step('{"name": "guess", "arguments": {"number": 2, "number": 3}}')
@@ -40,13 +40,13 @@ def test_a_reply_that_is_no_call_ends_the_match_or_is_asked_for_again() -> None:
     assert text.startswith("The reply is not a call of a tool: the key 'number' is repeated.\n")
 
 
-def test_gymnasium_checks_it() -> None:
+def test_gymnasium_checker_passes() -> None:
     check_env(TextGameEnv(guessing()), skip_render_check=True)
 
 
 @pytest.mark.parametrize("check", OF_GAMES, ids=[f"{check.family}-{check.name}" for check in OF_GAMES])
 @pytest.mark.parametrize("purity", ["pure", "recorded"])
-def test_it_conforms(purity: Any, check: Check) -> None:
+def test_world_conforms(purity: Any, check: Check) -> None:
     try:
         check.run(guessing(purity), 0, QUICK)
     except NotApplicable as reason:

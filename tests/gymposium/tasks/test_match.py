@@ -17,7 +17,7 @@ from gymposium.tasks import running
 TASK = Event(CHANCE, '{"task": {}, "opening": {"full": "a", "compact": "b"}}')
 
 
-def test_a_task_from_opening_to_answer() -> None:
+def test_task_runs_from_opening_to_answer() -> None:
     game = guessing()
     match = game.new(4)
     assert match.observe(0).text == "Guess a number from 0 to 9.\n"
@@ -38,20 +38,20 @@ def test_a_task_from_opening_to_answer() -> None:
     assert [world.closed for world in game.tasks.opened] == [1]  # type: ignore[attr-defined]
 
 
-def test_a_tool_gets_the_defaults_of_arguments_that_are_left_out() -> None:
+def test_omitted_arguments_get_their_defaults() -> None:
     match = guessing().new(4)
     match.apply({0: '{"name": "misbehave", "arguments": {}}'})
     assert match.observe(0).text == "done\n"
     assert match.events[1].move == '{"name": "misbehave", "arguments": {}}'
 
 
-def test_several_calls_in_one_move_are_made_in_order() -> None:
+def test_several_calls_in_one_move_run_in_order() -> None:
     match = guessing().new(4)
     match.apply({0: "\n".join(map(a_guess, (2, 8, 4, 1)))})
     assert [result.text for result in match.observe(0).results] == ["higher", "lower", "right", "The task is over."]
 
 
-def test_the_task_ends_when_the_calls_are_used_up() -> None:
+def test_task_ends_when_calls_run_out() -> None:
     match = guessing().new(4)
     match.apply({0: "\n".join([a_guess(0)] * 8)})
     assert [result.text for result in match.observe(0).results][5:] == [
@@ -76,14 +76,14 @@ def test_the_task_ends_when_the_calls_are_used_up() -> None:
         (misbehaving("surrogate"), "The tool returned something that is not text."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_called_or_shown_is_a_clear_result(move: str, text: str) -> None:
+def test_invalid_calls_and_results_are_explained(move: str, text: str) -> None:
     match = guessing().new(4)
     match.apply({0: move})
     assert match.observe(0).results[0].text == text
     assert match.report(0)["invalid_calls"] == float(text.startswith(("There", "Wrong")))
 
 
-def test_a_result_of_ten_megabytes_is_cut_off_and_says_so() -> None:
+def test_ten_megabyte_result_is_truncated() -> None:
     match = guessing().new(4)
     match.apply({0: misbehaving("long")})
     text = match.observe(0).text
@@ -92,7 +92,7 @@ def test_a_result_of_ten_megabytes_is_cut_off_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("move", ["", "guess 4", '{"name": "guess", "arguments": {"number": 1, "number": 4}}'])
-def test_text_that_is_no_call_is_no_move(move: str) -> None:
+def test_text_that_is_no_call_is_illegal(move: str) -> None:
     match = guessing().new(4)
     with pytest.raises(IllegalMove):
         match.apply({0: move})
@@ -108,7 +108,7 @@ def test_text_that_is_no_call_is_no_move(move: str) -> None:
         ("no json", "A report or a result's value is not valid JSON: Object of type object is not JSON serializable"),
     ],
 )
-def test_a_tool_that_fails_breaks_the_world_and_leaves_the_match(
+def test_failing_tool_breaks_the_world_but_not_the_match(
     how: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     match = guessing().new(4)
@@ -120,7 +120,7 @@ def test_a_tool_that_fails_breaks_the_world_and_leaves_the_match(
 
 
 @pytest.mark.parametrize("method", ["opening", "over", "score", "report"])
-def test_whatever_of_a_world_raises_breaks_the_world(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_exception_of_a_world_breaks_the_world(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*given: Any) -> Any:
         raise ZeroDivisionError("nothing to divide by")
 
@@ -135,7 +135,7 @@ def test_whatever_of_a_world_raises_breaks_the_world(method: str, monkeypatch: p
         assert len(match.events) == 1
 
 
-def test_a_loaded_match_shows_the_same_and_goes_on_where_it_was() -> None:
+def test_loaded_match_continues_from_the_same_state() -> None:
     game = guessing()
     match = game.new(4)
     match.apply({0: a_guess(2)})
@@ -148,14 +148,14 @@ def test_a_loaded_match_shows_the_same_and_goes_on_where_it_was() -> None:
     assert again.events == match.events
 
 
-def test_a_loaded_match_of_a_recorded_world_cannot_go_on() -> None:
+def test_loaded_match_of_a_recorded_world_cannot_continue() -> None:
     game = guessing("recorded")
     again = game.load(game.new(4).events)
     with pytest.raises(GymposiumError, match="cannot continue a recorded match"):
         again.apply({0: a_guess(4)})
 
 
-def test_a_recorded_world_records_its_tools_and_is_not_asked_for_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recorded_world_stores_its_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     game = guessing("recorded")
     match = game.new(4)
     for move in (a_guess("4"), a_guess(2)):
@@ -170,20 +170,20 @@ def test_a_recorded_world_records_its_tools_and_is_not_asked_for_them_again(monk
     assert loaded.report(0) == match.report(0) == {**match.report(0), "calls": 2.0, "invalid_calls": 1.0}
 
 
-def test_a_pure_world_does_not_record_its_tools() -> None:
+def test_pure_world_does_not_record_its_tools() -> None:
     assert "tools" not in json.loads(guessing().new(4).events[0].move)
 
 
 @pytest.mark.parametrize(
     "tools", ["[1]", '[{"name": "a b", "description": "", "parameters": {"type": "object"}}]', "1"]
 )
-def test_a_record_with_tools_that_are_none_is_refused(tools: str) -> None:
+def test_record_with_invalid_tools_is_refused(tools: str) -> None:
     game = guessing("recorded").recorded([Event(CHANCE, TASK.move.replace("{", f'{{"tools": {tools}, ', 1))])
     with pytest.raises(BadRecord, match="Event 0 must be a task with its tools"):
         assert game.tools
 
 
-def test_a_changed_result_is_found_when_the_match_goes_on() -> None:
+def test_changed_result_is_detected_on_resume() -> None:
     game = guessing()
     match = game.new(4)
     match.apply({0: a_guess(2)})
@@ -204,12 +204,12 @@ def test_a_changed_result_is_found_when_the_match_goes_on() -> None:
         [TASK, Event(0, a_guess(1)), Event(CHANCE, '{"results": [], "invalid_calls": 0, "over": true}')],
     ],
 )
-def test_events_that_are_no_task_are_refused(events: list[Event]) -> None:
+def test_events_without_a_task_are_refused(events: list[Event]) -> None:
     with pytest.raises(BadRecord):
         guessing().load(events)
 
 
-def test_prompts_list_the_tools_unless_the_chat_template_does() -> None:
+def test_prompts_list_the_tools_unless_the_template_does() -> None:
     game = guessing()
     observation = game.new(4).observe(0)
     full = get_prompt(game, "full", get_reader("tags"))(observation)

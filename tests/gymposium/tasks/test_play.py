@@ -28,7 +28,7 @@ def played(game: ToolGame, *players: Any, schedule: Schedule = "rounds", seed: i
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_calls_of_many_matches_wait_together(schedule: Schedule) -> None:
+def test_calls_of_many_matches_run_concurrently(schedule: Schedule) -> None:
     """Each call waits until those of all matches have begun."""
     game = guessing(meeting=Meeting(32))
     results = played(game, *[Says(misbehaving("meet"), a_guess(4))] * 32, schedule=schedule)
@@ -36,7 +36,7 @@ def test_calls_of_many_matches_wait_together(schedule: Schedule) -> None:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_a_world_that_breaks_costs_its_match_alone(schedule: Schedule) -> None:
+def test_broken_world_costs_only_its_match(schedule: Schedule) -> None:
     game = guessing()
     good, bad = Says(a_guess(2), a_guess(4)), Says(a_guess(2), misbehaving("raise"))
     results = played(game, good, bad, good, schedule=schedule)
@@ -47,7 +47,7 @@ def test_a_world_that_breaks_costs_its_match_alone(schedule: Schedule) -> None:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_a_task_that_cannot_be_opened_breaks_off_before_it_begins(schedule: Schedule) -> None:
+def test_unopenable_task_breaks_off_before_it_begins(schedule: Schedule) -> None:
     (result,) = played(guessing(reachable=False), Says(a_guess(1)), schedule=schedule)
     assert (result.ending.kind, result.events) == ("broke off", [])
     assert result.ending.detail == "The opening of the task failed: ConnectionError: no server answers"
@@ -65,7 +65,7 @@ class Keeps(Says):
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("last", [a_guess(4), "no call", misbehaving("raise")])
-def test_a_world_is_closed_with_its_match(last: str, schedule: Schedule) -> None:
+def test_world_is_closed_with_its_match(last: str, schedule: Schedule) -> None:
     game = guessing()
     played(game, Keeps(a_guess(2), last), schedule=schedule)
     start(asyncio.sleep(0)).result()  # after the closing, which nobody waits for
@@ -73,7 +73,7 @@ def test_a_world_is_closed_with_its_match(last: str, schedule: Schedule) -> None
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_no_more_tasks_are_open_than_may_be(schedule: Schedule) -> None:
+def test_open_tasks_are_limited(schedule: Schedule) -> None:
     game = guessing()
     game.tasks.at_once = 3  # type: ignore[attr-defined]
     still_open: list[int] = []
@@ -87,7 +87,7 @@ def test_no_more_tasks_are_open_than_may_be(schedule: Schedule) -> None:
     assert max(still_open) == 3  # the job that is held back has been taken
 
 
-def test_a_table_raises_what_broke() -> None:
+def test_table_raises_the_world_failure() -> None:
     table = Table(guessing(), seed=4)
     table.answer(0, a_guess(1))
     with pytest.raises(EngineError, match=r"The world of guessing failed in match .*the server is gone"):
@@ -95,12 +95,12 @@ def test_a_table_raises_what_broke() -> None:
     assert table.record().ending.broke_off
 
 
-def test_a_reply_that_is_no_call_is_unparsable() -> None:
+def test_reply_without_a_call_is_unparsable() -> None:
     (result,) = played(guessing(), Says("Four!"))
     assert (result.ending.kind, result.turns[0].reading) == ("no legal move", "unparsable")
 
 
-def test_the_random_player_calls_tools() -> None:
+def test_random_player_calls_tools() -> None:
     results = played(guessing(), *[make_player("random")] * 5)
     assert {turn.reading for result in results for turn in result.turns} == {"move"}
 
@@ -117,7 +117,7 @@ def test_records_replay(purity: Any) -> None:
         assert again == (purity == "pure"), "tools are called again where they are pure, and only there"
 
 
-def test_a_changed_result_in_a_record_is_found_where_tools_are_pure() -> None:
+def test_changed_result_of_a_pure_tool_is_detected() -> None:
     (result,) = played(guessing(), Says(a_guess(2), a_guess(4)))
     record = Record.from_match(result)
     outcome = record.events[2].move.replace("higher", "lower")

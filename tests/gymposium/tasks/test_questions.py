@@ -29,23 +29,23 @@ from gymposium.tasks.questions import Question, QuestionFile
         (Question("Which letter?", "A", "choice", ("B", "A")), ["A"], ["B"]),
     ],
 )
-def test_answers(question: Question, right: list[str], wrong: list[str]) -> None:
+def test_accepts_right_and_rejects_wrong_answers(question: Question, right: list[str], wrong: list[str]) -> None:
     assert [answer for answer in right if not question.is_right(answer)] == []
     assert [answer for answer in wrong if question.is_right(answer)] == []
 
 
 @given(st.integers(), st.integers())
-def test_a_number_is_right_if_it_is_the_number(one: int, other: int) -> None:
+def test_numeric_answers_compare_by_value(one: int, other: int) -> None:
     assert Question("?", str(one), "numeric").is_right(str(other)) == (one == other)
 
 
 @given(st.text())
-def test_no_text_raises(text: str) -> None:
+def test_no_answer_text_raises(text: str) -> None:
     for question in (Question("?", "1", "numeric"), Question("?", "a", "choice", ("a", "b")), Question("?", "a")):
         question.is_right(text)
 
 
-def test_a_question_is_written_with_its_choices() -> None:
+def test_question_text_includes_its_choices() -> None:
     question = Question("Which?", "red", "choice", ("green", "red"))
     assert question.text == "Which?\nA. green\nB. red\n"
     assert Question.load(question.dump()) == question
@@ -75,13 +75,13 @@ def test_a_question_is_written_with_its_choices() -> None:
         ({"question": "?", "answer": "a\0"}, "the answer contains a NUL character or a lone surrogate"),
     ],
 )
-def test_what_is_no_question(value: Any, reason: str) -> None:
+def test_invalid_questions_are_refused(value: Any, reason: str) -> None:
     with pytest.raises(ValueError, match=reason) as refused:
         Question.parse(value)
     assert len(str(refused.value)) < 200
 
 
-def test_every_question_is_drawn_and_the_same_for_the_same_seed(tmp_path: Path) -> None:
+def test_questions_are_drawn_deterministically_by_seed(tmp_path: Path) -> None:
     file = tmp_path / "questions.jsonl"
     file.write_text("".join(f'{{"question": "{n}?", "answer": {n}}}\n\n' for n in range(20)), encoding="utf-8")
     drawn = [QuestionFile(file).draw(seed) for seed in range(300)]

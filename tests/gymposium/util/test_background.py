@@ -22,14 +22,14 @@ async def answer(number: int) -> int:
     return number
 
 
-def test_it_runs_what_callers_without_a_loop_want() -> None:
+def test_runs_coroutines_for_synchronous_callers() -> None:
     loop = BackgroundLoop("test")
     assert loop.run(answer(4)) == 4
     loop.end(nothing)
     loop.join()
 
 
-def test_what_is_under_way_at_the_end_is_cancelled() -> None:
+def test_pending_coroutines_are_cancelled_at_the_end() -> None:
     loop = BackgroundLoop("test")
     waiting = loop.submit(asyncio.Event().wait())
     loop.end(nothing)
@@ -38,7 +38,7 @@ def test_what_is_under_way_at_the_end_is_cancelled() -> None:
     loop.join()
 
 
-def test_what_is_asked_behind_the_end_is_refused_and_not_waited_for() -> None:
+def test_submitting_after_the_end_is_refused() -> None:
     loop = BackgroundLoop("test")
     loop.end(nothing)
     with pytest.raises(GymposiumError, match="closed"):
@@ -48,7 +48,7 @@ def test_what_is_asked_behind_the_end_is_refused_and_not_waited_for() -> None:
         loop.submit(answer(1))
 
 
-def test_a_last_thing_that_fails_ends_it_all_the_same() -> None:
+def test_failing_last_coroutine_still_ends_the_loop() -> None:
     async def fails() -> None:
         raise OSError("gone")
 
@@ -57,7 +57,7 @@ def test_a_last_thing_that_fails_ends_it_all_the_same() -> None:
     loop.join()
 
 
-def test_it_may_be_ended_from_within_and_twice() -> None:
+def test_may_be_ended_from_within_and_twice() -> None:
     loop = BackgroundLoop("test")
     done: list[int] = []
 
@@ -73,7 +73,7 @@ def test_it_may_be_ended_from_within_and_twice() -> None:
     assert done == [1]
 
 
-def test_nobody_who_asks_while_it_ends_is_left_waiting() -> None:
+def test_callers_during_the_end_are_not_left_waiting() -> None:
     for _ in range(50):
         loop = BackgroundLoop("test")
         start = threading.Barrier(2)
@@ -95,7 +95,7 @@ def test_nobody_who_asks_while_it_ends_is_left_waiting() -> None:
         loop.join()
 
 
-def test_a_program_ends_while_it_runs() -> None:
+def test_program_exits_while_the_loop_runs() -> None:
     program = (
         "import asyncio\n"
         "from gymposium.util.background import BackgroundLoop\n"

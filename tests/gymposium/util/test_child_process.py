@@ -115,7 +115,7 @@ def test_no_module_starts_python_another_way() -> None:
         "import os\nos.system('python x.py')",
     ],
 )
-def test_each_other_way_is_found(source: str) -> None:
+def test_each_other_way_is_detected(source: str) -> None:
     assert _faults(source)
 
 
@@ -136,7 +136,7 @@ def trap(folder: Path) -> Path:
     return canary
 
 
-def test_the_trap_works(tmp_path: Path) -> None:
+def test_trap_works(tmp_path: Path) -> None:
     canary = trap(tmp_path)
     subprocess.run([sys.executable, "-c", "import multiprocessing"], cwd=tmp_path, check=False, env=_unguarded())
     assert canary.exists()
@@ -146,7 +146,7 @@ def _unguarded() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in (SAFE_PATH, PLUGIN_FILES)}
 
 
-def test_a_command_and_what_it_starts_leave_the_working_directory_out(tmp_path: Path) -> None:
+def test_commands_exclude_the_working_directory(tmp_path: Path) -> None:
     canary = trap(tmp_path)
     again = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import json, multiprocessing'], check=True)"
     subprocess.run(python_command("-c", again), cwd=tmp_path, env=python_environment(_unguarded()), check=True)
@@ -167,7 +167,7 @@ if __name__ == "__main__":
 """
 
 
-def test_multiprocessing_leaves_the_working_directory_out(tmp_path: Path) -> None:
+def test_multiprocessing_excludes_the_working_directory(tmp_path: Path) -> None:
     """Also in the resource tracker, and without a change to the environment of the program."""
     canary = trap(tmp_path)
     done = subprocess.run(
@@ -182,7 +182,7 @@ def test_multiprocessing_leaves_the_working_directory_out(tmp_path: Path) -> Non
     assert (done.stdout.split(), done.stderr) == (["b", "c", "0", "None"], "")
 
 
-def test_programs_of_the_user_get_the_users_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_programs_get_the_users_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that the user names may import what lies beside it."""
     monkeypatch.setenv(SAFE_PATH, OURS)
     monkeypatch.setenv(PLUGIN_FILES, "/games/blotto.py")
@@ -218,7 +218,7 @@ def test_child_processes_have_the_plugins_of_their_parent(tmp_path: Path) -> Non
 SUITE = 'name = "small"\ngroups = 2\nplayers = ["random", "mcts-2"]\n[[games]]\nname = "nim"\n'
 
 
-def test_verbs_in_a_hostile_folder_with_a_plugin_of_one_file(tmp_path: Path) -> None:
+def test_verbs_are_safe_in_a_hostile_folder(tmp_path: Path) -> None:
     """The workers of each verb know the plugin's game, and run no file of the folder."""
     (tmp_path / "nim.py").write_bytes((ROOT / "docs" / "examples" / "nim.py").read_bytes())
     (tmp_path / "suite.toml").write_text(SUITE)

@@ -14,7 +14,7 @@ from gymposium.errors import GymposiumError
 from gymposium.util.durable import make_empty_directory, replace_file, replace_text, sweep
 
 
-def test_a_file_is_replaced_whole_or_stays(tmp_path: Path) -> None:
+def test_file_is_replaced_completely_or_not_at_all(tmp_path: Path) -> None:
     file = tmp_path / "file"
     replace_text(file, "old")
     with pytest.raises(TypeError), replace_file(file) as staging:
@@ -74,7 +74,7 @@ with replace_file(Path(sys.argv[1])) as staging:
 """
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next_writer(tmp_path: Path) -> None:
+def test_leftover_of_a_killed_process_is_removed(tmp_path: Path) -> None:
     file = tmp_path / "[file]"
     subprocess.run([sys.executable, "-c", KILLED, str(file)], check=False)
     assert len([*tmp_path.iterdir()]) == 1

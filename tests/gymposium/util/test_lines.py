@@ -23,7 +23,7 @@ def test_lines_are_in_the_file_before_it_is_closed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("length", [0, 10, 65_530, 65_536, 200_000])
 @pytest.mark.parametrize("whole", [b"", b'{"a": 1}\n'])
-def test_what_a_killed_writer_left_of_a_line_is_cut_off(tmp_path: Path, whole: bytes, length: int) -> None:
+def test_partial_line_of_a_killed_writer_is_cut_off(tmp_path: Path, whole: bytes, length: int) -> None:
     file = tmp_path / "lines"
     file.write_bytes(whole + b'{"text": "' + b"x" * length)
     with LineWriter(file) as lines:
@@ -33,7 +33,7 @@ def test_what_a_killed_writer_left_of_a_line_is_cut_off(tmp_path: Path, whole: b
     assert file.read_bytes() == whole + b'{"b": 2}\n'
 
 
-def test_a_line_that_only_lacks_its_end_is_kept(tmp_path: Path) -> None:
+def test_complete_last_line_without_newline_is_kept(tmp_path: Path) -> None:
     file = tmp_path / "lines"
     file.write_text('{"a": 1}\n{"b": 2}')
     with LineWriter(file) as lines:
@@ -43,7 +43,7 @@ def test_a_line_that_only_lacks_its_end_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no flock")
-def test_two_writers_of_one_file_are_one_too_many(tmp_path: Path) -> None:
+def test_second_writer_of_a_file_is_refused(tmp_path: Path) -> None:
     with LineWriter(tmp_path / "lines"), pytest.raises(BadOption, match="written by another process"):
         LineWriter(tmp_path / "lines")
     LineWriter(tmp_path / "lines").close()
@@ -64,7 +64,7 @@ with LineWriter(sys.argv[1]) as lines:
 """
 
 
-def test_where_the_disk_is_full_no_line_is_torn(tmp_path: Path) -> None:
+def test_full_disk_leaves_no_torn_line(tmp_path: Path) -> None:
     """The limit on a file's size ends a write in the middle of a line, as a full disk does."""
     file = tmp_path / "lines"
     done = subprocess.run([sys.executable, "-B", "-c", FULL, str(file)], capture_output=True, text=True, check=True)
@@ -76,13 +76,13 @@ def test_where_the_disk_is_full_no_line_is_torn(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_device_that_is_full_says_so() -> None:
+def test_full_device_is_an_error() -> None:
     with LineWriter("/dev/full") as lines, pytest.raises(GymposiumError, match="No space left on device"):
         lines.append_lines("{}")
 
 
 @pytest.mark.parametrize("target", ["victim", "new"])
-def test_a_link_is_not_appended_to(tmp_path: Path, target: str) -> None:
+def test_link_is_not_appended_to(tmp_path: Path, target: str) -> None:
     (tmp_path / "victim").write_text("a torn line")
     (tmp_path / "lines").symlink_to(target)
     with pytest.raises(BadOption, match="is a symbolic link"):
@@ -91,7 +91,7 @@ def test_a_link_is_not_appended_to(tmp_path: Path, target: str) -> None:
     assert not (tmp_path / "new").exists()
 
 
-def test_a_hard_link_is_not_appended_to(tmp_path: Path) -> None:
+def test_hard_link_is_not_appended_to(tmp_path: Path) -> None:
     (tmp_path / "victim").write_text("a torn line")
     (tmp_path / "lines").hardlink_to(tmp_path / "victim")
     with pytest.raises(BadOption, match="is a hard link"):
@@ -99,7 +99,7 @@ def test_a_hard_link_is_not_appended_to(tmp_path: Path) -> None:
     assert (tmp_path / "victim").read_text() == "a torn line"
 
 
-def test_a_pipe_and_a_line_of_gigabytes_are_refused_at_once(tmp_path: Path) -> None:
+def test_pipes_and_huge_lines_are_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(BadOption, match="not a regular file"):
         LineWriter(tmp_path / "pipe")

@@ -39,7 +39,7 @@ STRANGE = [make_pipe, make_sparse, make_folder]
 
 
 @pytest.mark.parametrize("make", STRANGE)
-def test_what_is_no_plain_file_of_a_sane_size_is_refused_at_once(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_irregular_and_huge_files_are_refused_at_once(tmp_path: Path, make: Callable[[Path], None]) -> None:
     path = tmp_path / "file"
     make(path)
     for read in (read_plain, read_plain_text, lambda path: list(read_lines(path))):
@@ -48,7 +48,7 @@ def test_what_is_no_plain_file_of_a_sane_size_is_refused_at_once(tmp_path: Path,
 
 
 @pytest.mark.parametrize("make", STRANGE)
-def test_no_reader_of_files_waits_or_reads_gigabytes(
+def test_no_reader_blocks_or_reads_gigabytes(
     tmp_path: Path, make: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("settings.json", "matches.jsonl", "gymposium.toml"):
@@ -66,7 +66,7 @@ def test_no_reader_of_files_waits_or_reads_gigabytes(
             read()
 
 
-def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+def test_byte_order_mark_is_stripped(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes("﻿α".encode())
     assert read_plain_text(path) == "α"
@@ -81,20 +81,20 @@ def test_lines_are_read_up_to_their_bound(tmp_path: Path) -> None:
     assert MOST_BYTES > 2**20
 
 
-def test_a_missing_file_is_the_usual_error(tmp_path: Path) -> None:
+def test_missing_file_is_the_usual_error(tmp_path: Path) -> None:
     for read in (open_plain, check_plain):
         with pytest.raises(FileNotFoundError):
             read(tmp_path / "none")
 
 
 @pytest.mark.parametrize("make", [make_pipe, make_folder])
-def test_a_library_gets_no_path_of_a_pipe_or_a_folder(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_libraries_get_no_path_to_a_pipe_or_folder(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "file")
     with pytest.raises(OSError, match=r"regular file|directory"):
         check_plain(tmp_path / "file")
 
 
-def test_a_run_whose_config_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_run_with_a_pipe_as_config_does_not_block(tmp_path: Path) -> None:
     make_pipe(tmp_path / "config.json")
     assert not Run("run", tmp_path).running
     with pytest.raises(OSError, match="regular file"), mark_running(tmp_path):
@@ -141,7 +141,7 @@ def reads(tree: ast.AST) -> bool:
     return False
 
 
-def test_no_other_module_reads_files_without_these_functions() -> None:
+def test_no_other_module_reads_files_directly() -> None:
     root = Path(__file__).parents[3]
     files = [*root.glob("packages/*/src/**/*.py"), *root.glob("plugins/*/src/**/*.py")]
     assert len(files) > 300

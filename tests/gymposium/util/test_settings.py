@@ -34,7 +34,7 @@ def read(**given: Any) -> Any:
     return read_settings("[loggers.all]", Everything, given)
 
 
-def test_what_is_given_stands_and_the_rest_is_by_default() -> None:
+def test_missing_options_get_their_defaults() -> None:
     assert read(project="p") == Everything("p")
     assert read(project="p", every=3, rate=2, deep=True, mode="offline", tags=["a", "b"]) == Everything(
         "p", 3, 2.0, True, "offline", ("a", "b")
@@ -59,13 +59,13 @@ def test_what_is_given_stands_and_the_rest_is_by_default() -> None:
         ({"project": "p", "tags": ["a", 1]}, r"tags=\['a', 1\] must be a list"),
     ],
 )
-def test_another_type_is_refused_with_what_to_give(given: Mapping[str, Any], message: str) -> None:
+def test_wrong_type_is_refused_with_advice(given: Mapping[str, Any], message: str) -> None:
     with pytest.raises(BadOption, match=rf"^\[loggers.all\]: {message}"):
         read(**given)
 
 
 @pytest.mark.parametrize("name", ["projekt", "made"])
-def test_an_unknown_option_is_refused_with_the_nearest(name: str) -> None:
+def test_unknown_option_suggests_the_nearest(name: str) -> None:
     with pytest.raises(UnknownName, match=r"Unknown option of \[loggers.all\]"):
         read(project="p", **{name: "x"})
 
@@ -87,7 +87,7 @@ class Odd:
 
 
 @pytest.mark.parametrize("given", [{"where": "x"}, {"pair": [1, "x"]}])
-def test_a_type_that_no_file_can_give_is_the_plugins_fault(given: dict[str, Any]) -> None:
+def test_inexpressible_type_is_the_plugins_fault(given: dict[str, Any]) -> None:
     with pytest.raises(PluginError, match="which a config file cannot express"):
         read_settings("[loggers.odd]", Odd, given)
     with pytest.raises(PluginError, match="must be a dataclass"):
@@ -98,7 +98,7 @@ PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 
 
 @given(st.dictionaries(st.sampled_from(["project", "every", "rate", "deep", "mode", "tags"]), PLAIN | st.lists(PLAIN)))
-def test_whatever_is_given_each_field_has_its_type_or_the_table_is_refused(given: dict[str, Any]) -> None:
+def test_fields_have_their_types_or_the_table_is_refused(given: dict[str, Any]) -> None:
     try:
         settings = read(**given)
     except BadOption:
@@ -122,7 +122,7 @@ class Policies:
 
 @pytest.mark.parametrize("text", ["forfeit", "retry(2)", "penalty(0.5,2)"])
 @pytest.mark.parametrize("other", [None, FailurePolicy("random")])
-def test_settings_are_read_as_they_are_written(text: str, other: FailurePolicy | None) -> None:
+def test_settings_round_trip(text: str, other: FailurePolicy | None) -> None:
     settings = Policies("hex", FailurePolicy.parse(text), other, ("a", "b"))
     table = json.loads(json.dumps(dump_settings(settings)))
     assert table == {"game": "hex", "policy": text, "other": None if other is None else "random", "many": ["a", "b"]}
@@ -132,6 +132,6 @@ def test_settings_are_read_as_they_are_written(text: str, other: FailurePolicy |
 @pytest.mark.parametrize(
     ("policy", "said"), [("nope", "Unknown policy on_illegal='nope'"), (3, "policy=3 must be text")]
 )
-def test_a_text_that_its_class_does_not_read_is_refused(policy: object, said: str) -> None:
+def test_unparsable_text_is_refused(policy: object, said: str) -> None:
     with pytest.raises(BadOption, match=said):
         read_settings("t", Policies, {"game": "hex", "policy": policy})

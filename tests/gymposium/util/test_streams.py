@@ -21,7 +21,7 @@ def test_different_names_are_different_streams(seed: int, other: int, key: str, 
     assert (stream(seed, "k", key).random() == stream(other, "k", other_key).random()) is same
 
 
-def test_no_global_generator_is_touched() -> None:
+def test_global_generators_are_untouched() -> None:
     before = random.getstate()
     stream(1, "a").random()
     draw([(0, 0.5), (1, 0.5)], stream(1, "b"))
@@ -29,7 +29,7 @@ def test_no_global_generator_is_touched() -> None:
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=1, max_size=6), st.integers())
-def test_a_draw_takes_one_number_and_gives_an_outcome(weights: list[float], seed: int) -> None:
+def test_draw_takes_one_number_and_returns_an_outcome(weights: list[float], seed: int) -> None:
     outcomes = [(10 + i, weight / sum(weights)) for i, weight in enumerate(weights)]
     rng, twin = random.Random(seed), random.Random(seed)
     assert draw(outcomes, rng) in [outcome for outcome, _ in outcomes]
@@ -43,7 +43,7 @@ def test_draws_follow_the_probabilities() -> None:
     assert all(abs(counts[k] - 10_000 * p) < 200 for k, p in ((5, 0.2), (6, 0.5), (7, 0.3)))
 
 
-def test_probabilities_a_hair_below_one_give_the_last_outcome() -> None:
+def test_probabilities_just_below_one_give_the_last_outcome() -> None:
     class Top(random.Random):
         def random(self) -> float:
             return 1 - 2**-53

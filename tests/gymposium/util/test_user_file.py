@@ -18,7 +18,7 @@ def write(folder: Path, text: str) -> None:
     (folder / "mine.toml").write_text(text, encoding="utf-8")
 
 
-def test_plugins_and_defaults_hold_for_commands_and_for_their_workers(gymposium: Run, tmp_path: Path) -> None:
+def test_plugins_and_defaults_apply_to_commands_and_workers(gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "nim.py").write_text(NIM.read_text(encoding="utf-8"), encoding="utf-8")
     write(tmp_path, 'plugins = ["nim.py"]\n[run]\nseed = 7\nmatches = 4\non_illegal = "retry(2)"\n')
     told = gymposium("run", "nim", "--players", "mcts-5,random", "-n", "6", "--jobs", "2", "--json", env=ON)
@@ -33,7 +33,7 @@ def test_plugins_and_defaults_hold_for_commands_and_for_their_workers(gymposium:
     assert gymposium("--plugin", "nim.py", "info", "nim", env=ON).returncode == 0, "it is loaded once"
 
 
-def test_python_has_the_plugins_and_its_own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_gets_the_plugins_but_not_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tmp_path / "config" / "gymposium"
     config.mkdir(parents=True)
     (config / "gymposium.toml").write_text(f"plugins = ['{NIM}']\n[run]\nseed = 7\n", encoding="utf-8")
@@ -44,7 +44,7 @@ def test_python_has_the_plugins_and_its_own_defaults(tmp_path: Path, monkeypatch
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 
-def test_a_file_in_the_working_directory_is_not_read(
+def test_file_in_the_working_directory_is_not_read(
     gymposium: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GYMPOSIUM_CONFIG", raising=False)
@@ -52,7 +52,7 @@ def test_a_file_in_the_working_directory_is_not_read(
     assert gymposium("list", env={"XDG_CONFIG_HOME": str(tmp_path / "none")}).returncode == 0
 
 
-def test_a_plugin_that_is_broken_is_left_out(gymposium: Run, tmp_path: Path) -> None:
+def test_broken_plugin_is_skipped(gymposium: Run, tmp_path: Path) -> None:
     write(tmp_path, 'plugins = ["gone.py"]\n')
     done = gymposium("info", "tic_tac_toe", env={**ON, "GYMPOSIUM_PLUGINS_STRICT": ""})
     assert done.returncode == 0
@@ -74,7 +74,7 @@ def test_a_plugin_that_is_broken_is_left_out(gymposium: Run, tmp_path: Path) -> 
         ("[leaderboard]\nrun = 3", "{file}: [leaderboard]: run is a command. Use a table for it."),
     ],
 )
-def test_what_is_wrong_in_it_is_told(gymposium: Run, tmp_path: Path, text: str | None, told: str) -> None:
+def test_invalid_content_is_reported(gymposium: Run, tmp_path: Path, text: str | None, told: str) -> None:
     if text is not None:
         write(tmp_path, text)
     verb = ("leaderboard", "rate", "b") if text is not None and "leaderboard" in text else ("run",)
@@ -84,7 +84,7 @@ def test_what_is_wrong_in_it_is_told(gymposium: Run, tmp_path: Path, text: str |
     assert line.startswith(f"error: {told.format(file=tmp_path / 'mine.toml')}")
 
 
-def test_defaults_of_a_command_that_is_not_installed_do_no_harm(gymposium: Run, tmp_path: Path) -> None:
+def test_defaults_of_missing_commands_are_ignored(gymposium: Run, tmp_path: Path) -> None:
     write(tmp_path, '[train]\nrun = "here"\n')
     told = gymposium("list", env={**ON, "GYMPOSIUM_PLUGINS": ""})
     assert told.returncode == 0, told.stderr

@@ -10,7 +10,7 @@ import pytest
 from gymposium.util.visible import plural, quantity, visible
 
 
-def test_no_character_that_steers_is_left() -> None:
+def test_no_control_character_is_left() -> None:
     text = visible("".join(map(chr, range(sys.maxunicode + 1))))
     left = {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
     assert left == {"\n", "\t"}
@@ -27,7 +27,7 @@ def test_no_character_that_steers_is_left() -> None:
         ("Grüße, 漢字, שלום, ✓, é\n\tx", "Grüße, 漢字, שלום, ✓, é\n\tx"),
     ],
 )
-def test_it_becomes_a_symbol_and_all_else_stays(text: str, shown: str) -> None:
+def test_control_characters_become_symbols(text: str, shown: str) -> None:
     assert visible(text) == shown
     assert visible(shown) == shown
 
@@ -35,7 +35,7 @@ def test_it_becomes_a_symbol_and_all_else_stays(text: str, shown: str) -> None:
 @pytest.mark.parametrize(
     ("one", "many"), [("match", "matches"), ("reply", "replies"), ("check", "checks"), ("was", "were")]
 )
-def test_the_noun_of_one_thing_is_singular(one: str, many: str) -> None:
+def test_one_thing_takes_the_singular(one: str, many: str) -> None:
     assert [plural(count, one, many) for count in (0, 1, 2)] == [many, one, many]
     if one in ("match", "check"):
         assert plural(2, one) == many

@@ -38,7 +38,7 @@ missing_numbers = st.sets(st.integers(0, 2_000), max_size=300).map(sorted)
 
 
 @given(missing=missing_numbers, at_once=st.integers(1, 100), whole=st.booleans(), seconds=st.floats(0.001, 100.0))
-def test_each_match_is_in_one_part(missing: list[int], at_once: int, whole: bool, seconds: float) -> None:
+def test_each_match_is_in_exactly_one_part(missing: list[int], at_once: int, whole: bool, seconds: float) -> None:
     cut = PartCutter(NumberedMatches(), missing, len(missing), at_once=at_once, watchdog=None, whole_batches=whole)
     parts = []
     while cut.remaining:
@@ -55,7 +55,7 @@ def test_each_match_is_in_one_part(missing: list[int], at_once: int, whole: bool
         assert all(batch[0] // at_once == batch[-1] // at_once for batch in batches)
 
 
-def test_parts_grow_until_they_take_the_time_that_they_should() -> None:
+def test_parts_grow_to_the_target_duration() -> None:
     cut = PartCutter(NumberedMatches(), range(100_000), 100_000, at_once=64, watchdog=None, whole_batches=False)
     sizes = []
     while len(sizes) < 6:
@@ -67,7 +67,7 @@ def test_parts_grow_until_they_take_the_time_that_they_should() -> None:
     assert len(cut.next_part().numbers) == 1
 
 
-def test_a_part_that_stopped_is_the_last_one() -> None:
+def test_stopped_part_is_the_last_one() -> None:
     cut = PartCutter(NumberedMatches(), range(100), 100, at_once=10, watchdog=None, whole_batches=False)
     first = cut.next_part()
     cut.add(PartResult(first, stopped=True))

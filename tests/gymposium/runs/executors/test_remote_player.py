@@ -27,7 +27,7 @@ def moves(game: str, player: Player) -> list[list[tuple[int, str]]]:
 
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker", "backgammon"])
-def test_its_moves_are_those_of_the_player(game: str) -> None:
+def test_remote_player_moves_like_the_player(game: str) -> None:
     remote = make_player("remote:mcts-10?workers=2")
     assert isinstance(remote, RemotePlayer)
     assert remote.name == "remote:mcts-10?workers=2"
@@ -35,7 +35,7 @@ def test_its_moves_are_those_of_the_player(game: str) -> None:
     remote.close()
 
 
-def test_a_file_may_not_name_it_without_permission() -> None:
+def test_file_needs_permission_to_name_it() -> None:
     with pytest.raises(PermissionRequired, match="it opens processes"):
         check_named_player("remote:mcts-10")
 
@@ -48,6 +48,6 @@ def test_a_file_may_not_name_it_without_permission() -> None:
         ("remote:random?workers=none", "workers=none must be an integer"),
     ],
 )
-def test_what_cannot_be_asked_elsewhere_is_refused(name: str, said: str) -> None:
+def test_players_that_cannot_run_remotely_are_refused(name: str, said: str) -> None:
     with pytest.raises(BadOption, match=said):
         make_player(name)

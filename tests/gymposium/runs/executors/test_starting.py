@@ -30,7 +30,7 @@ def _start(reached: list[str]) -> None:
         other.join()
 
 
-def test_ctrl_c_waits_for_the_end_of_the_block_whichever_thread_receives_it() -> None:
+def test_ctrl_c_is_delayed_in_any_thread() -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     reached: list[str] = []
     with pytest.raises(KeyboardInterrupt):
@@ -39,7 +39,7 @@ def test_ctrl_c_waits_for_the_end_of_the_block_whichever_thread_receives_it() ->
     assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
 
 
-def test_without_ctrl_c_nothing_is_changed() -> None:
+def test_handler_is_restored_without_ctrl_c() -> None:
     handler = signal.getsignal(signal.SIGINT)
     with delay_ctrl_c():
         pass

@@ -75,9 +75,7 @@ def start(tmp_path: Path) -> LoggerStart:
     return LoggerStart(run="mine", directory=tmp_path, config={"steps": 3})
 
 
-def test_loggers_are_made_in_order_and_told_everything(
-    told: list[tuple[Any, ...]], start: LoggerStart, tmp_path: Path
-) -> None:
+def test_loggers_are_made_in_order_and_called(told: list[tuple[Any, ...]], start: LoggerStart, tmp_path: Path) -> None:
     loggers = make_loggers({"teller": {}, "second": {"every": 2}}, start)
     for logger in loggers:
         logger.log(3, {"rollout/reward": 0.5, "note": "so", "loss": float("inf")})
@@ -89,9 +87,7 @@ def test_loggers_are_made_in_order_and_told_everything(
     assert told[-2:] == [("close", None)] * 2
 
 
-def test_an_unknown_logger_is_refused_with_the_nearest_before_any_starts(
-    told: list[tuple[Any, ...]], start: LoggerStart
-) -> None:
+def test_unknown_logger_is_refused_before_any_starts(told: list[tuple[Any, ...]], start: LoggerStart) -> None:
     with pytest.raises(UnknownName, match=r"Unknown logger 'teler'. Did you mean 'teller'"):
         make_loggers({"teller": {}, "teler": {}}, start)
     with pytest.raises(UnknownName, match=r"option of \[loggers.second\] 'evry'. Did you mean 'every'"):
@@ -101,19 +97,19 @@ def test_an_unknown_logger_is_refused_with_the_nearest_before_any_starts(
     assert told == []
 
 
-def test_a_logger_of_ours_that_is_switched_off_says_what_to_do(told: list[tuple[Any, ...]]) -> None:
+def test_disabled_first_party_logger_says_what_to_do(told: list[tuple[Any, ...]]) -> None:
     with pytest.raises(PluginError, match=r"comes from gymposium-loggers, which is switched off. Switch it on"):
         check_loggers({"wandb": {}})
     with pytest.raises(UnknownName, match="Did you mean 'tensorboard'"):
         check_loggers({"tensorbord": {}})
 
 
-def test_a_plugin_that_cannot_be_imported_is_named(told: list[tuple[Any, ...]]) -> None:
+def test_unimportable_logger_names_its_plugin(told: list[tuple[Any, ...]]) -> None:
     with pytest.raises(PluginError, match="Plugin 'telling_plugin': its logger 'lost' could not be loaded"):
         check_loggers({"lost": {}})
 
 
-def test_where_one_cannot_start_those_before_it_are_closed(told: list[tuple[Any, ...]], start: LoggerStart) -> None:
+def test_failed_start_closes_earlier_loggers(told: list[tuple[Any, ...]], start: LoggerStart) -> None:
     with pytest.raises(LoggerError, match=r"Logger second could not start: RuntimeError: the start button") as caught:
         make_loggers({"teller": {}, "second": {"fails": "start"}}, start)
     assert "remove [loggers.second] from the config" in str(caught.value)
@@ -122,9 +118,7 @@ def test_where_one_cannot_start_those_before_it_are_closed(told: list[tuple[Any,
     assert "second could not start" in told[-1][1]
 
 
-def test_what_fails_in_the_middle_is_named_with_what_to_do(
-    told: list[tuple[Any, ...]], start: LoggerStart, tmp_path: Path
-) -> None:
+def test_logger_failure_is_named_with_advice(told: list[tuple[Any, ...]], start: LoggerStart, tmp_path: Path) -> None:
     [logger] = make_loggers({"teller": {"fails": "log"}}, start)
     with pytest.raises(LoggerError, match=r"Logger teller failed at step 7: RuntimeError: the log .* resume the run"):
         logger.log(7, {"a": 1})
@@ -134,16 +128,14 @@ def test_what_fails_in_the_middle_is_named_with_what_to_do(
 
 
 @pytest.mark.parametrize("metrics", [{"a": None}, {"a": [1.0]}, {"": 1.0}, {"step": 1}])
-def test_a_metric_is_a_number_or_text_under_a_name(
-    metrics: Any, told: list[tuple[Any, ...]], start: LoggerStart
-) -> None:
+def test_metric_must_be_a_named_number_or_text(metrics: Any, told: list[tuple[Any, ...]], start: LoggerStart) -> None:
     [logger] = make_loggers({"teller": {}}, start)
     with pytest.raises(LoggerError, match="Use a number or a string as the value"):
         logger.log(0, metrics)
     assert told[-1][0] == "start"
 
 
-def test_all_are_closed_whatever_becomes_of_one(told: list[tuple[Any, ...]], start: LoggerStart) -> None:
+def test_all_loggers_are_closed_despite_failures(told: list[tuple[Any, ...]], start: LoggerStart) -> None:
     bad = {"fails": "close"}
     with pytest.raises(LoggerError, match="Logger teller could not be closed") as caught:
         close_loggers(make_loggers({"teller": bad, "second": bad}, start))
@@ -152,16 +144,14 @@ def test_all_are_closed_whatever_becomes_of_one(told: list[tuple[Any, ...]], sta
     assert told[-2:] == [("close", None)] * 2, "the second run did not fail: only the first logger did"
 
 
-def test_the_error_that_ended_the_run_is_told_and_keeps_its_way(
-    told: list[tuple[Any, ...]], start: LoggerStart
-) -> None:
+def test_loggers_are_told_the_error_that_ended_the_run(told: list[tuple[Any, ...]], start: LoggerStart) -> None:
     ended = KeyboardInterrupt("stop")
     close_loggers(make_loggers({"teller": {"fails": "close"}, "second": {}}, start), ended)
     assert told[-2:] == [("close", "stop")] * 2
     assert "teller could not be closed" in ended.__notes__[0]
 
 
-def test_the_page_of_the_hook_shows_a_plugin_that_works(tmp_path: Path) -> None:
+def test_hook_page_shows_a_working_plugin(tmp_path: Path) -> None:
     spec, code, *_ = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     file = tmp_path / "page_loggers.py"
     file.write_text(code + spec.replace("my_package.loggers:", "page_loggers:"), encoding="utf-8")
@@ -179,7 +169,7 @@ def test_the_page_of_the_hook_shows_a_plugin_that_works(tmp_path: Path) -> None:
         sys.modules.pop("page_loggers", None)
 
 
-def test_a_spec_is_refused_where_it_could_not_be_written_in_a_config(tmp_path: Path) -> None:
+def test_logger_names_must_be_valid_config_keys(tmp_path: Path) -> None:
     file = tmp_path / "bad_loggers.py"
     file.write_text(PLUGIN.replace('("teller", "second")', '("my.logger",)'))
     with pytest.raises(PluginError, match=r"logger name 'my.logger' must be lower-case letters"):

@@ -18,14 +18,14 @@ CALLS = st.builds(Call, st.text(), st.dictionaries(st.text(), VALUES, max_size=3
 
 
 @given(st.lists(CALLS, min_size=1, max_size=3))
-def test_a_move_is_read_as_the_calls_that_made_it(calls: list[Call]) -> None:
+def test_calls_round_trip_through_a_move(calls: list[Call]) -> None:
     move = format_calls(calls)
     assert list(parse_calls(move)) == calls
     assert move.count("\n") == len(calls) - 1, "a line for each"
     assert format_calls(parse_calls(move)) == move
 
 
-def test_the_order_of_arguments_does_not_matter() -> None:
+def test_argument_order_does_not_matter() -> None:
     assert format_calls([Call("f", {"b": 1, "a": 2})]) == format_calls([Call("f", {"a": 2, "b": 1})])
 
 
@@ -46,11 +46,11 @@ def test_the_order_of_arguments_does_not_matter() -> None:
         '{"name": "f", "arguments": ' + "[" * 100_000,
     ],
 )
-def test_other_text_is_no_move(text: str) -> None:
+def test_other_text_is_not_a_move(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - readers turn any of them into "unparsable"
         parse_calls(text)
 
 
 @given(value=VALUES)
-def test_arguments_are_any_json(value: Any) -> None:
+def test_arguments_may_be_any_json(value: Any) -> None:
     assert parse_calls(Call("f", {"x": value}).json) == (Call("f", {"x": value}),)

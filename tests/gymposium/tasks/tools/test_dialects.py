@@ -26,7 +26,7 @@ CALLS = st.builds(
 
 @pytest.mark.parametrize("name", DIALECTS)
 @given(call=CALLS)
-def test_what_is_written_is_read(name: str, call: Call) -> None:
+def test_written_calls_are_read_back(name: str, call: Call) -> None:
     how = bind_reader(get_reader(f"tools-{name}"), (_typed(),), "a game")
     reply = how.answer(format_calls([call]))
     for text in (reply, f"  {reply}\n", f"<think>\nIt may be </tool_call>.\n</think>\n\n{reply}"):
@@ -59,23 +59,23 @@ def test_other_text_is_unparsable(dialect: Dialect) -> None:
         assert read(text, None, how, None, calls=True).kind == "unparsable", text
 
 
-def test_an_argument_that_is_given_twice_is_unparsable() -> None:
+def test_duplicate_argument_is_unparsable() -> None:
     twice = "<tool_call>find\n" + "<arg_key>count</arg_key>\n<arg_value>1</arg_value>\n" * 2 + "</tool_call>"
     assert bind_reader(get_reader("tools-keys"), (TOOL,), "a game").extract_move(twice) is None
 
 
-def test_a_surrogate_in_an_argument_is_unparsable() -> None:
+def test_surrogate_in_an_argument_is_unparsable() -> None:
     how = bind_reader(get_reader("tools-hermes"), (TOOL,), "a game")
     text = '<tool_call>{"name": "find", "arguments": {"text": "\\ud800"}}</tool_call>'
     assert read(text, None, how, None, calls=True).kind == "unparsable"
 
 
-def test_a_game_without_tools_refuses_the_readers_of_calls() -> None:
+def test_game_without_tools_refuses_call_readers() -> None:
     with pytest.raises(BadOption, match=r"reply=tools-llama: nim has no tools\. Use 'move'"):
         bind_reader(get_reader("tools-llama"), (), "nim")
 
 
-def test_the_other_readers_read_a_call_as_one_line_of_json() -> None:
+def test_other_readers_read_a_call_as_one_json_line() -> None:
     line = format_calls([Call("find", {"text": "a"})])
     assert read(line.replace(" ", ""), None, get_reader("move"), None, calls=True).move == line
     assert read(f"<think>x</think><move>{line}</move>", None, get_reader("tags"), None, calls=True).move == line
@@ -122,7 +122,7 @@ def test_any_call_is_read_back_or_refused(name: str, arguments: dict[str, object
     + [("nullable", "5"), ("any", "null"), ("any", '"5"'), ("undescribed", "5")],
 )
 @pytest.mark.parametrize("name", ["keys", "functions"])
-def test_an_argument_of_several_types_keeps_its_type(name: str, argument: str, value: object) -> None:
+def test_argument_of_several_types_keeps_its_type(name: str, argument: str, value: object) -> None:
     how = bind_reader(get_reader(f"tools-{name}"), (MIXED,), "a game")
     move = format_calls([Call("find", {argument: value})])
     assert how.extract_move(how.answer(move)) == move
@@ -139,9 +139,7 @@ def test_an_argument_of_several_types_keeps_its_type(name: str, argument: str, v
     ],
 )
 @pytest.mark.parametrize("name", ["keys", "functions"])
-def test_a_call_that_would_be_read_differently_is_not_written(
-    name: str, argument: str, value: object, says: str
-) -> None:
+def test_ambiguous_call_is_not_written(name: str, argument: str, value: object, says: str) -> None:
     how = bind_reader(get_reader(f"tools-{name}"), (MIXED,), "a game")
     with pytest.raises(BadOption, match=says):
         how.answer(format_calls([Call("find", {argument: value})]))
@@ -172,13 +170,13 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 @pytest.mark.parametrize("name", DIALECTS)
-def test_a_hostile_reply_is_read_in_time_that_grows_with_its_length(name: str, text: str) -> None:
+def test_hostile_reply_is_read_in_linear_time(name: str, text: str) -> None:
     """Reading some of these took hours when patterns looked for the end of each part."""
     with suppress(ValueError):
         DIALECTS[name].read(text, {})
 
 
-def test_a_schema_that_refers_to_itself_often_costs_little() -> None:
+def test_recursive_schema_costs_little() -> None:
     loop = {"anyOf": [{"$ref": "#/$defs/r"}] * 40, "type": "integer"}
     tool = Tool("f", "", {"type": "object", "properties": {"a": {"$ref": "#/$defs/r"}}, "$defs": {"r": loop}})
     written = "<tool_call>f<arg_key>a</arg_key><arg_value>5</arg_value></tool_call>"
@@ -187,7 +185,7 @@ def test_a_schema_that_refers_to_itself_often_costs_little() -> None:
 
 @pytest.mark.parametrize("keyword", ["enum", "anyOf", "oneOf", "allOf", "$ref", "type", "const"])
 @pytest.mark.parametrize("value", [None, 5, "x", [], {}, ["a"], True, [[]], [{}]], ids=str)
-def test_a_keyword_of_a_schema_may_have_any_value(keyword: str, value: object) -> None:
+def test_schema_keyword_may_have_any_value(keyword: str, value: object) -> None:
     tool = Tool("f", "", {"type": "object", "properties": {"a": {keyword: value}}})
     written = "<tool_call>f<arg_key>a</arg_key><arg_value>x</arg_value></tool_call>"
     with suppress(ValueError):

@@ -163,7 +163,7 @@ ODD: dict[str, tuple[dict[str, Any], Any, Any]] = {
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_odd_schemas_are_checked_and_sampled(odd: str) -> None:
+def test_unusual_schemas_are_checked_and_sampled(odd: str) -> None:
     schema, fits, other = ODD[odd]
     tool, rng = Tool("f", "", schema), stream(1, odd)
     tool.schema.check()
@@ -189,12 +189,12 @@ def test_odd_schemas_are_checked_and_sampled(odd: str) -> None:
         (argument({"$id": "http://127.0.0.1:9/", "$ref": "x"}), "it refers to 'x', which is not in it"),
     ],
 )
-def test_a_schema_that_cannot_be_used_is_refused(schema: dict[str, Any], reason: str) -> None:
+def test_unusable_schema_is_refused(schema: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         Schema(schema).check()
 
 
-def test_a_document_is_limited() -> None:
+def test_schema_size_is_limited() -> None:
     deep: dict[str, Any] = {}
     for _ in range(200):
         deep = {"items": deep}
@@ -269,7 +269,7 @@ STALLING = {
 @pytest.mark.parametrize(
     "stalling", [pytest.param(one, marks=pytest.mark.slow if n > 2 else ()) for n, one in enumerate(STALLING)]
 )
-def test_a_schema_cannot_stall_a_match(stalling: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schema_cannot_stall_a_match(stalling: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SECONDS", 0.2)
     schema, bad = Schema(STALLING[stalling]), "a" * 60 + "!"
     assert (
@@ -297,13 +297,13 @@ for one in LARGE.values():
 
 
 @pytest.mark.parametrize("large", LARGE)
-def test_a_schema_that_asks_for_much_is_sampled_within_the_limit(large: str) -> None:
+def test_large_schema_is_sampled_within_the_limit(large: str) -> None:
     schema, start = Schema(LARGE[large]), time.process_time()
     assert isinstance(schema.sample(["word"], stream(0, "large")), dict)
     assert time.process_time() - start < module.SECONDS
 
 
-def test_a_schema_that_is_late_three_times_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schema_is_given_up_after_three_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SECONDS", 0.1)
     schema = Schema(STALLING["pattern"])
     bad = {"a": "a" * 60 + "!"}
@@ -313,7 +313,7 @@ def test_a_schema_that_is_late_three_times_is_given_up(monkeypatch: pytest.Monke
     assert other.find_objection({"a": "a"}) is None  # the process has been started again
 
 
-def test_the_same_seed_gives_the_same_values_in_every_process() -> None:
+def test_sampling_is_deterministic_across_processes() -> None:
     script = (
         "import json, sys; from gymposium.util.streams import stream; from gymposium.tasks.tools.schema import Schema\n"
         "for one in json.load(sys.stdin): print(json.dumps(Schema(one).sample(['word', 'other'], stream(3, 's'))))"

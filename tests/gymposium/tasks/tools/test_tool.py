@@ -25,7 +25,7 @@ def search(
 SEARCH = Tool.from_function(search)
 
 
-def test_a_function_describes_its_tool() -> None:
+def test_tool_is_described_by_its_function() -> None:
     assert (SEARCH.name, SEARCH.description) == ("search", "Search the mailbox.")
     described = SEARCH.parameters["properties"]
     assert [*described] == ["words", "order", "limit", "sender"]
@@ -47,16 +47,16 @@ def test_a_function_describes_its_tool() -> None:
         ({"words": ["a"], "word": 1}, "Additional properties are not allowed ('word' was unexpected)"),
     ],
 )
-def test_arguments_are_checked(arguments: dict[str, Any], reason: str | None) -> None:
+def test_arguments_are_validated(arguments: dict[str, Any], reason: str | None) -> None:
     assert SEARCH.find_objection(arguments) == reason
 
 
-def test_what_is_left_out_has_its_default() -> None:
+def test_omitted_arguments_have_their_defaults() -> None:
     whole = {"words": ["a"], "order": "old", "limit": 10, "sender": None}
     assert SEARCH.fill_defaults({"words": ["a"], "order": "old"}) == whole
 
 
-def test_the_reason_is_short_however_long_the_argument_is() -> None:
+def test_reason_is_short_for_any_argument() -> None:
     assert len(SEARCH.find_objection({"words": "x" * 1_000_000}) or "") <= 200
 
 
@@ -69,7 +69,7 @@ def test_random_calls_fit_the_schema() -> None:
     assert {"order", "limit", "sender", "invoice", "May"} <= seen
 
 
-def test_functions_that_describe_no_tool_are_refused() -> None:
+def test_undescribed_functions_are_refused() -> None:
     def silent(a: int) -> None: ...
 
     def untyped(a) -> None:  # type: ignore[no-untyped-def]
@@ -87,7 +87,7 @@ def test_functions_that_describe_no_tool_are_refused() -> None:
         Tool("f", "", {"type": "string"})
 
 
-def test_a_schema_says_nothing_that_its_author_did_not_write() -> None:
+def test_schema_is_kept_as_written() -> None:
     schema = {"properties": {"a": {"type": "integer", "default": 3}}}
     tool = Tool("f", "", schema)
     assert tool.parameters == {"type": "object", **schema}

@@ -17,7 +17,7 @@ from gymposium.tasks.tools.wording import describe_tools
         (["a", "c"], "  Required: a, c\n", "t(a, b?, c)"),
     ],
 )
-def test_required_arguments_are_told_from_optional_ones(required: list[str], full: str, compact: str) -> None:
+def test_required_and_optional_arguments_are_distinguished(required: list[str], full: str, compact: str) -> None:
     schema = {"type": "object", "properties": {"a": {}, "b": {}}, "required": required}
     tool = Tool("t", "Do.", schema)
     assert describe_tools([tool], "compact") == f"{compact}\n"
