@@ -21,17 +21,17 @@ HEAVY = ("accelerate", "jax", "peft", "tensorflow", "torch", "transformers")
 SEARCHABLE = ("tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker")
 
 
-def test_it_is_the_installed_wheel() -> None:
+def test_wheel_is_installed() -> None:
     assert Path(gymposium.__file__).is_relative_to(sys.prefix)
 
 
 @pytest.mark.parametrize("library", HEAVY)
-def test_no_deep_learning_library_is_there(library: str) -> None:
+def test_no_deep_learning_library_is_installed(library: str) -> None:
     assert importlib.util.find_spec(library) is None
 
 
 @pytest.mark.parametrize("game", sorted(host().games))
-def test_random_players_play_every_game_and_the_records_verify(game: str, tmp_path: Path) -> None:
+def test_random_players_play_every_game_and_records_verify(game: str, tmp_path: Path) -> None:
     player = gymposium.make_player("random")
     loaded = gymposium.load_game(game)
     with RecordWriter(tmp_path / "matches.jsonl") as writer:
@@ -51,7 +51,7 @@ def test_search_plays(game: str) -> None:
 
 
 @pytest.mark.parametrize("game", sorted(host().games))
-def test_its_environments_play(game: str) -> None:
+def test_environments_play(game: str) -> None:
     env = gymnasium.make(host().games[game].env_id)
     _, info = env.reset(seed=0)
     terminated = False
@@ -63,14 +63,14 @@ def test_its_environments_play(game: str) -> None:
     env.close()
 
 
-def test_the_command_plays(tmp_path: Path) -> None:
+def test_command_plays(tmp_path: Path) -> None:
     command = [Path(sys.executable).with_name("gymposium"), "run", "tic_tac_toe", "--players", "mcts-20,random"]
     options = ["-n", "4", "--seed", "1", "--json"]
     done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)
 
 
-def test_an_adversary_is_written_and_plays(tmp_path: Path) -> None:
+def test_adversary_is_written_and_plays(tmp_path: Path) -> None:
     command = Path(sys.executable).with_name("gymposium")
     exploit = [command, "exploit", "random", "--game", "kuhn_poker", "--out", "found"]
     subprocess.run(exploit, cwd=tmp_path, check=True)
@@ -78,21 +78,21 @@ def test_an_adversary_is_written_and_plays(tmp_path: Path) -> None:
     assert json.loads(subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True).stdout)
 
 
-def test_a_language_model_is_refused_with_the_line_that_installs_it() -> None:
+def test_language_model_error_names_the_install_command() -> None:
     with pytest.raises(gymposium.errors.MissingExtra, match="pip install gymposium-agents"):
         gymposium.make_player("lm:some-model")
     with pytest.raises(gymposium.errors.MissingExtra, match=r'pip install "gymposium-agents\[api\]"'):
         gymposium.make_player("api:some-model")
 
 
-def test_a_server_is_refused_with_the_line_that_installs_it(tmp_path: Path) -> None:
+def test_server_error_names_the_install_command(tmp_path: Path) -> None:
     command = [Path(sys.executable).with_name("gymposium"), "serve-env", "tic_tac_toe"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert 'pip install "gymposium[serve]"' in done.stderr
 
 
-def test_the_viewer_is_refused_with_the_line_that_installs_it(tmp_path: Path) -> None:
+def test_viewer_error_names_the_install_command(tmp_path: Path) -> None:
     command = [Path(sys.executable).with_name("gymposium"), "view", "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2

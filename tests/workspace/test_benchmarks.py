@@ -80,7 +80,7 @@ def test_throughput_measures_both_sides_of_every_game(tmp_path: Path) -> None:
     assert "| kuhn_poker |" in (tmp_path / "throughput.md").read_text(encoding="utf-8")
 
 
-def test_throughput_of_ours_is_measured_without_any_peer(tmp_path: Path) -> None:
+def test_throughput_measures_ours_without_any_peer(tmp_path: Path) -> None:
     """The whole part, with no library that would have to be installed."""
     run("throughput", "peers", "--peers", "--games", "2048", "goofspiel", *QUICK, "--out", str(tmp_path))
     alone, both = found_by(tmp_path / "throughput-peers.json")["games"]
@@ -98,7 +98,7 @@ def test_worlds_are_proven_played_and_replayed(tmp_path: Path) -> None:
     assert found["figures"]["mail: questions proven"] == found["figures"]["tables: tables-expert"] == 1.0
 
 
-def test_throughput_says_how_a_peer_is_installed(tmp_path: Path) -> None:
+def test_throughput_says_how_to_install_a_peer(tmp_path: Path) -> None:
     run("throughput", "peers", "--home", str(tmp_path), "--out", str(tmp_path), status=1)
     assert not [*tmp_path.iterdir()]
 
@@ -130,7 +130,7 @@ print(json.dumps([worker.games, [*worker.versions], rates, worker.told]))
 """
 
 
-def test_a_peer_answers_slice_by_slice_from_a_process_of_its_own() -> None:
+def test_peer_answers_slice_by_slice_from_its_process() -> None:
     games, versions, rates, told = json.loads(python("-c", ASKING, TINY, "counting").stdout)
     assert games == ["counting"]
     assert versions == ["Python", "gymnasium"]
@@ -139,13 +139,13 @@ def test_a_peer_answers_slice_by_slice_from_a_process_of_its_own() -> None:
     assert told == {"counting": {"broken_off": 12 / 25, "note": "nothing is won"}}
 
 
-def test_a_peer_that_fails_ends_the_benchmark() -> None:
+def test_failing_peer_ends_the_benchmark() -> None:
     done = python("-c", ASKING, TINY, "something else", status=1)
     assert "ended with status 1; its own words are above" in done.stderr
     assert "KeyError: 'something else'" in done.stderr
 
 
-def test_throughput_of_many_matches_at_once(tmp_path: Path) -> None:
+def test_throughput_of_concurrent_matches(tmp_path: Path) -> None:
     options = ("--games", "tic_tac_toe", "--envs", "4", *QUICK, "--out", str(tmp_path))
     run("throughput", "vector", "search", *options)
     for part in ("vector", "search"):
@@ -154,7 +154,7 @@ def test_throughput_of_many_matches_at_once(tmp_path: Path) -> None:
         assert min(found["games"][0]["decisions_per_second"].values()) > 0
 
 
-def test_throughput_watches_memory_in_processes_of_their_own(tmp_path: Path) -> None:
+def test_throughput_measures_memory_in_separate_processes(tmp_path: Path) -> None:
     run("throughput", "memory", "--games", "tic_tac_toe", "--decisions", "1000", "--out", str(tmp_path))
     found = found_by(tmp_path / "throughput-memory.json")
     assert found["decisions"] == [100, 1000]
@@ -165,7 +165,7 @@ def test_throughput_watches_memory_in_processes_of_their_own(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_games_are_measured_and_merged_into_what_is_there(tmp_path: Path) -> None:
+def test_games_are_measured_and_merged_into_existing_results(tmp_path: Path) -> None:
     options = ("--matches", "4", "--random", "5", "--out", str(tmp_path))
     run("games", "tic_tac_toe", "blackjack", *options)
     run("games", "kuhn_poker", "hearts", *options)
@@ -183,7 +183,7 @@ def test_games_are_measured_and_merged_into_what_is_there(tmp_path: Path) -> Non
     assert "| kuhn_poker |" in (tmp_path / "games.md").read_text(encoding="utf-8")
 
 
-def test_a_ladder_lists_who_refuses_a_game_and_fails_where_a_player_cannot_be_made() -> None:
+def test_ladder_lists_refusals_and_fails_for_invalid_players() -> None:
     program = "from benchmarks.games.ladder import ladder; from gymposium import load_game; import json, sys; "
     program += "print(json.dumps(ladder(load_game('kuhn_poker'), sys.argv[1:], 2, 1)))"
     refused, played = json.loads(python("-c", program, "exact", "random").stdout)
@@ -192,7 +192,7 @@ def test_a_ladder_lists_who_refuses_a_game_and_fails_where_a_player_cannot_be_ma
     assert "Unknown player 'mtcs-10'" in python("-c", program, "random", "mtcs-10", status=1).stderr
 
 
-def test_viewer_opens_what_it_wrote(tmp_path: Path) -> None:
+def test_viewer_opens_its_generated_matches(tmp_path: Path) -> None:
     run("viewer", "--matches", "200", "--distinct", "40", "--out", str(tmp_path))
     found = found_by(tmp_path / "viewer.json")
     assert found["matches"] == 200
@@ -211,7 +211,7 @@ def test_published_results_name_their_command_and_versions() -> None:
 
 
 @pytest.mark.slow
-def test_training_speed_compares_sides_that_compute_the_same(tmp_path: Path, run_here: Callable[..., None]) -> None:
+def test_training_speed_compares_equivalent_implementations(tmp_path: Path, run_here: Callable[..., None]) -> None:
     """The comparison is inside it: it stops where log-probabilities or gradients differ. TRL's trainer runs beside
     it."""
     run_here("training_speed", "step", "main-job", "memory", "--tiny", "--repeats", "1", "--out", str(tmp_path))
@@ -228,9 +228,7 @@ def test_training_speed_compares_sides_that_compute_the_same(tmp_path: Path, run
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 @pytest.mark.slow
-def test_what_a_gpu_costs_runs_in_all_its_parts_and_is_not_run_without_one(
-    tmp_path: Path, run_here: Callable[..., None]
-) -> None:
+def test_gpu_benchmark_runs_all_parts_and_needs_a_gpu(tmp_path: Path, run_here: Callable[..., None]) -> None:
     run_here("gpu", "--smoke", "--out", str(tmp_path / "smoke"))
     parts = json.loads((tmp_path / "smoke" / "gpu.json").read_text(encoding="utf-8"))["parts"]
     assert [*parts] == ["precision", "attention", "memory", "qlora", "speed"]
@@ -244,7 +242,7 @@ def test_what_a_gpu_costs_runs_in_all_its_parts_and_is_not_run_without_one(
 
 
 @pytest.mark.slow
-def test_exploitability_by_traversal_from_replies_and_by_search(
+def test_exploitability_by_traversal_sampling_and_search(
     tmp_path: Path, run_here: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gymposium.cli.exploit.MATCHES", 4_000)
@@ -270,7 +268,7 @@ def test_exploitability_by_traversal_from_replies_and_by_search(
 
 
 @pytest.mark.slow
-def test_classical_learns_and_is_held_against_a_bare_environment(tmp_path: Path, run_here: Callable[..., None]) -> None:
+def test_classical_learns_and_compares_with_a_bare_environment(tmp_path: Path, run_here: Callable[..., None]) -> None:
     """So few frames are too few to win 0.85, and it says so."""
     small = "--frames 2048 --seeds 7 --matches 20 --slices 1 --rollouts 1".split()
     run_here("classical", *small, "--out", str(tmp_path), status=1)
@@ -282,7 +280,7 @@ def test_classical_learns_and_is_held_against_a_bare_environment(tmp_path: Path,
     assert "BELOW 0.85" in (tmp_path / "classical.md").read_text(encoding="utf-8")
 
 
-def test_search_strength_plays_both_seats_and_says_how_it_went(tmp_path: Path) -> None:
+def test_search_strength_plays_both_seats_and_reports_results(tmp_path: Path) -> None:
     run("search_strength", "kuhn_poker:10:40", "goofspiel(num_cards=3):10:6", "--out", str(tmp_path))
     kuhn, goofspiel = json.loads((tmp_path / "search_strength.json").read_text(encoding="utf-8"))["games"]
     assert (kuhn["player"], kuhn["matches"], sum(kuhn["results"].values())) == ("mcts-10", 40, 40)
@@ -293,9 +291,7 @@ def test_search_strength_plays_both_seats_and_says_how_it_went(tmp_path: Path) -
     assert -2 <= low <= kuhn["mean_return"][0] <= high <= 2
 
 
-def test_disguises_are_walked_once_and_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_disguises_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.syspath_prepend(ROOT)
     walks = import_module("benchmarks.disguises.walks")
     monkeypatch.setattr(walks, "DISGUISES", {"kuhn_poker": "", "pig": ""})
@@ -306,7 +302,7 @@ def test_disguises_are_walked_once_and_go_on(
     assert (kuhn["positions"], kuhn["optimum"], pig["positions"], pig["optimum"]) == (40, True, 40, None)
 
 
-def test_players_that_read_no_words_play_the_same_matches_in_disguise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wordless_players_play_identical_matches_in_disguise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT)
     play = import_module("benchmarks.disguises.play")
     cell = play.Cell(play.SEARCH, "mcts-5", "tic_tac_toe", 16)
@@ -319,7 +315,7 @@ def test_players_that_read_no_words_play_the_same_matches_in_disguise(monkeypatc
 
 
 @pytest.mark.slow
-def test_expectimax_says_how_often_the_tile_is_made(tmp_path: Path) -> None:
+def test_expectimax_reports_how_often_the_tile_is_reached(tmp_path: Path) -> None:
     """One move of look-ahead is not enough, and it says so."""
     run("expectimax", "1", "--matches", "2", "--out", str(tmp_path), status=1)
     data = json.loads((tmp_path / "expectimax.json").read_text(encoding="utf-8"))
@@ -333,7 +329,7 @@ def test_expectimax_says_how_often_the_tile_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_engines_in_process_compares_sides_that_compute_the_same(tmp_path: Path, run_here: Callable[..., None]) -> None:
+def test_engines_in_process_compares_equivalent_implementations(tmp_path: Path, run_here: Callable[..., None]) -> None:
     """The comparison is inside it: it stops where log-probabilities differ."""
     small = "in-process --small-only --repeats 1 --matches 16".split()
     run_here("engines", *small, "--out", str(tmp_path))
@@ -348,9 +344,7 @@ LEARNING = ROOT / "benchmarks" / "learning" / "tasks"
 
 
 @pytest.mark.parametrize("file", sorted(LEARNING.glob("*.toml")), ids=lambda file: file.stem)
-def test_every_task_is_learned_by_a_model_of_the_run_from_random_play_or_demonstrations(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_learning_task_trains_a_new_model(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT)
     [task] = [task for task in import_module("benchmarks.learning.tasks").TASKS if task.name == file.stem]
     config = read_config(file)
@@ -366,9 +360,7 @@ def test_every_task_is_learned_by_a_model_of_the_run_from_random_play_or_demonst
 
 
 @pytest.mark.slow
-def test_learning_measures_a_run_beside_its_cold_start_and_control(
-    tmp_path: Path, run_here: Callable[..., None]
-) -> None:
+def test_learning_compares_with_cold_start_and_control(tmp_path: Path, run_here: Callable[..., None]) -> None:
     """So little training misses what must be reached, and it says so."""
     settings = "steps=2 cold_start.steps=3 cold_start.matches=40 rollout.groups=16 checkpoints.every=1".split()
     options = ["kuhn_poker-self-play", "--seeds", "7", "--runs", str(tmp_path / "runs"), "--out", str(tmp_path)]
@@ -396,7 +388,7 @@ def test_learning_measures_a_run_beside_its_cold_start_and_control(
     assert one.learn(kuhn, 7, tmp_path / "runs", settings, may_train=False).report.is_file(), "it is not done again"
 
 
-def test_learning_is_ahead_where_intervals_are_apart_and_counts_right_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learning_needs_disjoint_intervals_and_counts_right_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT)
     tasks, verdict = import_module("benchmarks.learning.tasks"), import_module("benchmarks.learning.verdict")
     measures = import_module("benchmarks.learning.measures")
@@ -428,7 +420,7 @@ def test_learning_is_ahead_where_intervals_are_apart_and_counts_right_answers(mo
     assert measures._right(half).value == 0.5, "a match that was forfeited counts"
 
 
-def test_learning_plays_the_demonstrations_of_a_task_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learning_plays_a_tasks_demonstrations_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT)
     one, tasks = import_module("benchmarks.learning.one"), import_module("benchmarks.learning.tasks")
     [mail] = [task for task in tasks.TASKS if task.name == "mail"]
@@ -441,7 +433,7 @@ def test_learning_plays_the_demonstrations_of_a_task_once(tmp_path: Path, monkey
 
 
 @pytest.mark.slow
-def test_untuned_keeps_each_run_and_goes_on(tmp_path: Path) -> None:
+def test_untuned_keeps_its_runs_and_resumes(tmp_path: Path) -> None:
     options = ["--games", "kuhn_poker()", "--budget", "2", "--matches", "4", "--runs", str(tmp_path / "runs")]
     options += ["--out", str(tmp_path), "--set", "model.small.hidden=32", "--set", "model.small.heads=2"]
     for seeds in (["7"], ["7", "8"]):
@@ -454,7 +446,7 @@ def test_untuned_keeps_each_run_and_goes_on(tmp_path: Path) -> None:
     run("untuned", "search", "--games", "othello", status=2)
 
 
-def test_untuned_says_which_demand_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_untuned_names_the_missed_requirement(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT)
     untuned = import_module("benchmarks.untuned")
 
@@ -516,7 +508,7 @@ def write_run(folder: Path, loss: float, weight: float, seconds: float) -> Path:
         (0.25, -2.0, ["adapter, model, tensor b: F32 of shape (2,), other values"]),
     ],
 )
-def test_same_names_what_differs_but_for_times(
+def test_same_reports_differences_other_than_times(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loss: float, weight: float, differences: list[str]
 ) -> None:
     monkeypatch.syspath_prepend(ROOT)
@@ -528,18 +520,18 @@ def test_same_names_what_differs_but_for_times(
     assert (comparison.metrics, comparison.tensors) == (3, 2)
 
 
-def test_same_refuses_code_that_is_not_of_the_checkout(tmp_path: Path) -> None:
+def test_same_refuses_code_outside_the_checkout(tmp_path: Path) -> None:
     child = ROOT / "benchmarks" / "same" / "child.py"
     assert "which is not in" in python(str(child), str(tmp_path), str(tmp_path), status=1).stderr
 
 
-def test_same_refuses_what_is_no_checkout(tmp_path: Path) -> None:
+def test_same_refuses_an_invalid_checkout(tmp_path: Path) -> None:
     done = python("-m", "benchmarks.same", "no-such-revision", ".", status=2)
     assert "no-such-revision is neither a folder nor a git revision" in done.stderr
 
 
 @pytest.mark.slow
-def test_trainers_keeps_its_rows_and_says_what_was_missed(tmp_path: Path, run_here: Callable[..., None]) -> None:
+def test_trainers_keeps_its_rows_and_reports_misses(tmp_path: Path, run_here: Callable[..., None]) -> None:
     """All rows are there already, so nothing runs."""
     failed = {"a": [], "b": ["sign"]}
     planted = [{"trainer": "loop", "seed": 0, "defect": "wrong sign", "named_by": name} for name in ("sign", "mask")]
@@ -563,5 +555,5 @@ def test_trainers_keeps_its_rows_and_says_what_was_missed(tmp_path: Path, run_he
     assert "| loop | 20 | 0 | – | 9 |" in text
 
 
-def test_every_listed_mutation_is_in_its_file() -> None:
+def test_every_listed_mutation_applies() -> None:
     run("mutations", "--check")

@@ -54,7 +54,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_file_with_a_byte_order_mark_reads_as_without(name: str, tmp_path: Path) -> None:
+def test_byte_order_mark_does_not_change_a_file(name: str, tmp_path: Path) -> None:
     text, read = READERS[name]
     (tmp_path / name).write_text(text, encoding="utf-8")
     plain = read(tmp_path / name)
@@ -62,7 +62,7 @@ def test_a_file_with_a_byte_order_mark_reads_as_without(name: str, tmp_path: Pat
     assert read(tmp_path / name) == plain
 
 
-def test_toml_and_json_are_read_from_plain_files_alone() -> None:
+def test_toml_and_json_are_read_through_plain_file() -> None:
     """`gymposium.util.plain_file` removes the mark, and neither waits for a pipe nor reads gigabytes."""
     others = re.compile(r"(?:json\.loads|tomllib\.loads|strict_json|strict_toml)\([^\n]*read_(?:text|bytes)\(")
     files = [*SOURCES.glob("packages/*/src/**/*.py"), *SOURCES.glob("plugins/*/src/**/*.py")]

@@ -22,7 +22,7 @@ EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("hook", HOOKS)
-def test_every_hook_has_a_page_that_names_what_it_yields(hook: str) -> None:
+def test_every_hook_has_a_page_naming_its_spec(hook: str) -> None:
     page = (HOOK_PAGES / f"{hook}.md").read_text(encoding="utf-8")
     assert page.startswith(f"# {hook}\n")
     assert f"gymposium.plugins.hookspecs.{hook}" in page
@@ -30,7 +30,7 @@ def test_every_hook_has_a_page_that_names_what_it_yields(hook: str) -> None:
     assert f"({hook}.md)" in (HOOK_PAGES / "index.md").read_text(encoding="utf-8")
 
 
-def test_no_page_is_of_a_hook_that_does_not_exist() -> None:
+def test_every_hook_page_has_a_hook() -> None:
     assert {page.stem for page in HOOK_PAGES.glob("gymposium_*.md")} == set(HOOKS)
 
 
@@ -55,14 +55,14 @@ def title(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", [*PAGES, *sorted(BESIDE)], ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_have_words_and_lead_to_files_where_markdown_is_shown_as_it_is(page: Path) -> None:
+def test_markdown_links_have_text_and_existing_targets(page: Path) -> None:
     for image, words, target in LINK.findall(page.read_text(encoding="utf-8")):
         assert image or words, target
         assert (page.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("folder", ["", "decisions"])
-def test_lists_of_pages_name_them_by_their_titles(folder: str) -> None:
+def test_index_pages_use_page_titles(folder: str) -> None:
     index = ROOT / "docs" / folder / "index.md"
     listed = re.findall(r"(?m)^- \[(?:\d+\. )?(.+)\]\((\S+)\)$", index.read_text(encoding="utf-8"))
     assert len(listed) == index.read_text(encoding="utf-8").count("\n- [")  # the site reads whole lines
@@ -70,14 +70,14 @@ def test_lists_of_pages_name_them_by_their_titles(folder: str) -> None:
         assert words == title(index.parent / target)
 
 
-def test_the_index_of_modules_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_module_index_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     import module_index
 
     assert module_index.PAGE.read_text(encoding="utf-8") == module_index.page(), "run: python docs/module_index.py"
 
 
-def test_groups_of_pages_are_small_enough_to_read() -> None:
+def test_page_groups_are_short() -> None:
     groups = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").split("\n## ")[1:]
     assert len(groups) > 10
     assert all(group.count("\n- [") <= 9 for group in groups)
@@ -86,7 +86,7 @@ def test_groups_of_pages_are_small_enough_to_read() -> None:
 TUTORIALS = ["first-environment", "evaluate-a-model", "your-own-game", "train-a-model", "run-a-board"]
 
 
-def test_each_tutorial_leads_to_the_next() -> None:
+def test_each_tutorial_links_to_the_next() -> None:
     index = (
         (ROOT / "docs" / "index.md").read_text(encoding="utf-8").partition("\n## Tutorials\n")[2].partition("\n## ")[0]
     )
@@ -104,14 +104,14 @@ def gymposium(*arguments: str | Path, folder: Path, typed: str = "") -> str:
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
-def test_the_examples_keep_what_a_game_promises(file: Path, tmp_path: Path) -> None:
+def test_examples_conform(file: Path, tmp_path: Path) -> None:
     told = gymposium("--plugin", file, "plugins", "check", file.stem, "--quick", "--json", folder=tmp_path)
     found = json.loads(told)
     assert found["failed"] == 0
     assert found["passed"] > 50
 
 
-def test_a_plugin_of_one_file_is_there_for_every_verb(tmp_path: Path) -> None:
+def test_one_file_plugin_works_with_every_verb(tmp_path: Path) -> None:
     [nim] = [file for file in EXAMPLES if file.stem == "nim"]
     run, match = tmp_path / "run", tmp_path / "match"
     records = (run / "matches.jsonl", match / "matches.jsonl")
@@ -127,13 +127,13 @@ def test_a_plugin_of_one_file_is_there_for_every_verb(tmp_path: Path) -> None:
         assert shown in gymposium("--plugin", nim, *arguments, folder=tmp_path, typed="take 3\n"), arguments
 
 
-def test_the_pages_show_every_example_whole() -> None:
+def test_pages_include_every_example_in_full() -> None:
     guide = (ROOT / "docs" / "how-to" / "game-plugin.md").read_text(encoding="utf-8")
     for file in EXAMPLES:
         assert f"```{{literalinclude}} ../examples/{file.name}\n" in guide
 
 
-def test_every_game_has_a_page_made_of_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_game_has_a_generated_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     import game_pages
 
@@ -153,7 +153,7 @@ def test_every_game_has_a_page_made_of_what_it_is(tmp_path: Path, monkeypatch: p
         assert f"({name}.md)" in index
 
 
-def test_pages_tell_what_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_game_pages_show_measured_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures of one's own instead of the published ones."""
     monkeypatch.syspath_prepend(ROOT / "docs")
     import game_pages

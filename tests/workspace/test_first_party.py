@@ -67,7 +67,7 @@ print(json.dumps(told))
 """
 
 
-def test_the_table_is_generated_from_the_plugins() -> None:
+def test_table_is_generated_from_the_plugins() -> None:
     script = runpy.run_path(str(SCRIPT))
     assert script["TABLE"].read_text(encoding="utf-8") == script["generated"](), f"run: python {SCRIPT}"
 
@@ -86,7 +86,7 @@ def told(*distributions: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["command", "executor", "game", "logger", "player", "reward"])
-def test_the_core_alone_says_what_to_install_for_every_name(kind: str) -> None:
+def test_core_alone_names_the_install_command_for_every_name(kind: str) -> None:
     for name, install in first_party()[kind].items():
         wanted = f"The {kind} {name!r} is not installed. Install it with:  pip install {install}"
         assert told()[f"{kind} {name}"] == wanted
@@ -94,6 +94,6 @@ def test_the_core_alone_says_what_to_install_for_every_name(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["backend", "engine"])
-def test_training_says_what_to_install_for_kinds_of_a_config(kind: str) -> None:
+def test_training_names_the_install_command_for_config_kinds(kind: str) -> None:
     said = told("gymposium-agents", "gymposium-train")[f"{kind} tinker"]
     assert said == f"The {kind} 'tinker' is not installed. Install it with:  pip install gymposium-tinker"

@@ -39,7 +39,7 @@ def test_importing_gymposium_imports_no_engine_and_no_command_line() -> None:
     assert not imported("import gymposium") & {"open_spiel", "pyspiel", "rich", "scipy", "typer"}
 
 
-def test_scores_need_no_statistics_of_scipy() -> None:
+def test_scores_do_not_import_scipy_stats() -> None:
     imports = "from gymposium.records.scores import estimate_mean, estimate_rate"
     program = f"{imports}\nestimate_rate(1, 2), estimate_mean([1.0, 2.0])"
     assert "scipy" in imported(f"{program}\nimport sys\nassert 'scipy.stats' not in sys.modules")
@@ -61,7 +61,7 @@ def imported_by_command(tmp_path: Path, *arguments: str) -> tuple[set[str], str]
 @pytest.mark.parametrize(
     "arguments", ["--version", "--help", "list", "list --json", "plugins list", "--no-plugins list"]
 )
-def test_what_makes_no_environment_imports_none(arguments: str, tmp_path: Path) -> None:
+def test_commands_without_environments_import_no_engine(arguments: str, tmp_path: Path) -> None:
     modules, output = imported_by_command(tmp_path, *arguments.split())
     assert output.strip()
     assert "gymposium" in modules
@@ -74,7 +74,7 @@ def test_no_plugins_imports_no_plugin(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("start", ["-c", "script", "worker"])
-def test_elsewhere_and_in_verbs_that_may_need_them_the_ids_are_registered(start: str, tmp_path: Path) -> None:
+def test_environment_ids_are_registered_when_needed(start: str, tmp_path: Path) -> None:
     """In a script, in a verb of a plugin, and in a process that the verb starts."""
     (tmp_path / "looks.py").write_text(
         "import multiprocessing\n"
@@ -105,7 +105,7 @@ def test_elsewhere_and_in_verbs_that_may_need_them_the_ids_are_registered(start:
     assert int(done.stdout) > 40
 
 
-def test_a_dry_run_of_training_imports_torch_only_to_read_a_model(tmp_path: Path) -> None:
+def test_training_dry_run_imports_torch_only_for_model_files(tmp_path: Path) -> None:
     """The model that is made on the spot is counted without it."""
     modules, output = imported_by_command(tmp_path, "train", "--dry-run", "--game", "tic_tac_toe")
     assert "a small one, made by the run, 165,504 parameters" in output
@@ -122,9 +122,7 @@ def test_a_dry_run_of_training_imports_torch_only_to_read_a_model(tmp_path: Path
         (["--resume", "nowhere"], "nowhere is not a run directory"),
     ],
 )
-def test_what_training_refuses_without_torch_it_refuses_before_it_imports_torch(
-    arguments: list[str], told: str, tmp_path: Path
-) -> None:
+def test_training_errors_come_before_importing_torch(arguments: list[str], told: str, tmp_path: Path) -> None:
     modules, output = imported_by_command(tmp_path, "train", *arguments)
     assert told in output
     assert not modules & set(HEAVY)

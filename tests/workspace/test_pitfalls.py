@@ -13,7 +13,7 @@ SECURITY = ROOT / "SECURITY.md"
 
 
 @pytest.mark.parametrize("page", [PITFALLS, SECURITY], ids=lambda page: page.stem)
-def test_every_test_that_is_named_is_there(page: Path) -> None:
+def test_every_named_test_exists(page: Path) -> None:
     named = re.findall(r"`(tests/\S+\.py)::(\w+)`", page.read_text(encoding="utf-8"))
     assert len(named) > 40
     missing = [
@@ -24,13 +24,13 @@ def test_every_test_that_is_named_is_there(page: Path) -> None:
     assert missing == []
 
 
-def test_every_pitfall_names_one() -> None:
+def test_every_pitfall_names_a_test() -> None:
     pitfalls = re.split(r"\n(?=\*\*)", PITFALLS.read_text(encoding="utf-8"))[1:]
     assert len(pitfalls) > 40
     assert [one.splitlines()[0] for one in pitfalls if "`tests/" not in one] == []
 
 
-def test_every_threat_names_one() -> None:
+def test_every_threat_names_a_test() -> None:
     threats = [line for line in SECURITY.read_text(encoding="utf-8").splitlines() if line.startswith("| ")][1:]
     assert len(threats) > 20
     assert [line for line in threats if "`tests/" not in line] == []

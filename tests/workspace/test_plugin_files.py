@@ -17,6 +17,6 @@ def check_module() -> None:
 
 
 @pytest.mark.parametrize("name", ["first", "second"])
-def test_a_test_has_the_files_of_its_modules_fixtures_and_not_those_of_other_tests(name: str) -> None:
+def test_plugin_files_do_not_leak_between_tests(name: str) -> None:
     assert plugin_files() == [ELSEWHERE]
     add_plugin_file(Path(f"/plugins/{name}.py"))

@@ -23,7 +23,7 @@ PACKAGES = ["gymposium", "gymposium_agents", "gymposium_train"]
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_dir_shows_the_public_names_and_each_is_there(package: str) -> None:
+def test_dir_lists_existing_public_names(package: str) -> None:
     module = importlib.import_module(package)
     assert dir(module) == sorted(module.__all__)
     for name in module.__all__:
@@ -33,7 +33,7 @@ def test_dir_shows_the_public_names_and_each_is_there(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_dir_agrees_in_a_process_that_has_used_the_package(package: str) -> None:
+def test_dir_is_unchanged_after_using_the_package(package: str) -> None:
     """Submodules that were imported are no public names."""
     program = (
         f"import {package}; {package}.{public_function(package)}; print(dir({package}) == sorted({package}.__all__))"
@@ -69,7 +69,7 @@ def promised() -> dict[str, set[str]]:
     return {module: set(re.findall(r"`(\w+)`", names)) for module, names in rows}
 
 
-def test_every_public_name_is_promised_and_what_is_promised_is_there() -> None:
+def test_public_names_match_the_stability_page() -> None:
     assert {package: promised()[package] for package in PACKAGES} == {
         package: set(importlib.import_module(package).__all__) for package in PACKAGES
     }
@@ -89,7 +89,7 @@ INSIDE = {
 """Modules that an example uses to look inside."""
 
 
-def test_what_plugins_are_taught_to_import_is_promised() -> None:
+def test_names_in_plugin_guides_are_promised() -> None:
     taught = defaultdict[str, set[str]](set)
     for file in TAUGHT:
         text = file.read_text(encoding="utf-8")
@@ -99,7 +99,7 @@ def test_what_plugins_are_taught_to_import_is_promised() -> None:
     assert not {module: names for module, names in missing.items() if names and module not in INSIDE}
 
 
-def test_the_formats_are_named() -> None:
+def test_stability_page_names_the_formats() -> None:
     assert f"| `{FORMAT}` |" in STABLE
     assert f"| `{MANIFEST_FORMAT}` |" in STABLE
 

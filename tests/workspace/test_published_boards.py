@@ -25,7 +25,7 @@ ENTRIES = [
     ("board", "entry", "asked"),
     [pytest.param(*entry, marks=() if entry[0] in ("showcase", "worlds") else pytest.mark.slow) for entry in ENTRIES],
 )
-def test_play_on_a_published_board_is_made_again(board: str, entry: str, asked: str) -> None:
+def test_published_board_matches_can_be_replayed(board: str, entry: str, asked: str) -> None:
     """All of it takes minutes for each board: `gymposium leaderboard verify BOARD --rerun 1`."""
     allowed = ["--allow", "lm:benchmarks/*", "--allow", "sb3:benchmarks/*"]
     folder = f"benchmarks/results/leaderboard/{board}"
@@ -45,6 +45,6 @@ def test_matches_are_stored_compressed() -> None:
     assert len([*folder.rglob("*.jsonl.gz")]) > 100
 
 
-def test_there_are_boards() -> None:
+def test_every_published_board_is_tested() -> None:
     boards = [suite.parent.name for suite in sorted((ROOT / "benchmarks/results/leaderboard").glob("*/suite.toml"))]
     assert boards == [*dict.fromkeys(board for board, *_ in ENTRIES)]

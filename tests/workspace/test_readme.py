@@ -30,7 +30,7 @@ def blocks(page: Path, language: str) -> list[str]:
     return [body for kind, body in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
 
 
-def test_there_are_pages_with_python() -> None:
+def test_pages_with_python_are_found() -> None:
     assert ROOT / "README.md" in PAGES
     assert ROOT / "docs/tutorials/first-environment.md" in PAGES
 
@@ -44,7 +44,7 @@ def test_python_on_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
 
 
-def test_the_first_python_of_the_readme_prints_a_game_to_its_end(tmp_path: Path) -> None:
+def test_first_readme_example_plays_a_game_to_its_end(tmp_path: Path) -> None:
     program = blocks(ROOT / "README.md", "python")[0]
     assert len([line for line in program.splitlines() if line.strip()]) <= 10
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)

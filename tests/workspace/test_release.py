@@ -38,7 +38,7 @@ def replaced(version: str) -> dict[Path, str]:
     return texts
 
 
-def test_a_release_sets_every_version_and_asks_for_siblings_of_that_version() -> None:
+def test_release_sets_every_version_and_sibling_range() -> None:
     texts = replaced("7.8.9")
     assert set(texts) == {*PROJECTS, ROOT / "CHANGELOG.md", ROOT / "CITATION.cff"}
     for path in PROJECTS:
@@ -56,7 +56,7 @@ def test_every_distribution_is_published() -> None:
     assert matrix == {"distribution": sorted(path.parent.name for path in PROJECTS)}
 
 
-def test_only_the_job_that_publishes_may_prove_who_it_is() -> None:
+def test_only_the_publish_job_may_request_an_identity_token() -> None:
     jobs = workflow("publish.yml")["jobs"]
     assert {name: job["permissions"] for name, job in jobs.items()} == {
         "build": {"contents": "read"},
@@ -65,7 +65,7 @@ def test_only_the_job_that_publishes_may_prove_who_it_is() -> None:
     assert workflow("ci.yml")["permissions"] == {"contents": "read"}
 
 
-def test_the_public_ci_runs_both_lines_of_the_readme() -> None:
+def test_public_ci_runs_both_lines_of_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     lines = [line for line in readme.splitlines() if line.startswith("python3 -m venv .venv && ")][:2]
     assert len(lines) == 2
@@ -73,7 +73,7 @@ def test_the_public_ci_runs_both_lines_of_the_readme() -> None:
 
 
 @pytest.mark.parametrize("path", PROJECTS, ids=lambda path: path.parent.name)
-def test_classifiers_name_systems_and_pythons_that_the_tests_run_on(path: Path) -> None:
+def test_classifiers_match_the_tested_systems_and_pythons(path: Path) -> None:
     project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
     matrix = workflow("ci.yml")["jobs"]["all"]["strategy"]["matrix"]
     pythons = [one.rpartition(" ")[2] for one in project["classifiers"] if one.startswith("Programming Language")]
@@ -83,7 +83,7 @@ def test_classifiers_name_systems_and_pythons_that_the_tests_run_on(path: Path) 
     assert "Operating System :: POSIX :: Linux" in project["classifiers"]
 
 
-def test_workflows_and_forms_are_checked_by_name() -> None:
+def test_lint_names_every_workflow_and_form() -> None:
     """`tox run -e lint` names each file, since no shell expands patterns there."""
     tox = (ROOT / "tox.ini").read_text(encoding="utf-8")
     files = [*ROOT.glob(".github/*/*.yml"), ROOT / ".github/dependabot.yml", ROOT / "CITATION.cff"]
@@ -91,7 +91,7 @@ def test_workflows_and_forms_are_checked_by_name() -> None:
     assert [str(file) for file in files if file.relative_to(ROOT).as_posix() not in tox] == []
 
 
-def test_what_others_made_is_listed_with_its_licence() -> None:
+def test_third_party_code_is_listed_with_its_licence() -> None:
     listed = (ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8")
     vendored = [file.parent.relative_to(ROOT).as_posix() for file in ROOT.glob("p*/*/src/**/LICENSE*")]
     assert vendored

@@ -55,7 +55,7 @@ def _imported(tree: ast.Module) -> Iterator[str]:
                     yield node.module
 
 
-def test_no_circle_of_files_imports_itself() -> None:
+def test_imports_have_no_cycles() -> None:
     """Imports inside functions and those for types alone count as well."""
     try:
         TopologicalSorter(imports()).prepare()
@@ -63,7 +63,7 @@ def test_no_circle_of_files_imports_itself() -> None:
         raise AssertionError(" imports ".join(reversed(error.args[1]))) from None
 
 
-def test_no_class_name_stands_twice_in_a_distribution() -> None:
+def test_class_names_are_unique_within_a_distribution() -> None:
     places: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for module in modules():
         for node in parse_tree(module).body:
@@ -80,7 +80,7 @@ FRAGMENTS = {
 """Files that may be short although only one other imports them."""
 
 
-def test_no_file_is_a_fragment_of_the_only_one_that_imports_it() -> None:
+def test_no_file_is_a_fragment_of_its_only_importer() -> None:
     importers: defaultdict[str, set[str]] = defaultdict(set)
     for module, imported in imports().items():
         for other in imported:
@@ -96,14 +96,14 @@ def test_no_file_is_a_fragment_of_the_only_one_that_imports_it() -> None:
 
 
 @pytest.mark.parametrize("distribution", ["gymposium", "gymposium_agents", "gymposium_train"])
-def test_the_architecture_page_names_every_folder_and_no_other(distribution: str) -> None:
+def test_architecture_page_names_exactly_the_folders(distribution: str) -> None:
     section = PAGE.partition(f"\n### {distribution}\n")[2].partition("\n#")[0]
     named = re.findall(r"^\| `(\w+)` \| [A-Z0-9].+\. \|$", section, re.MULTILINE)
     folders = {module.split(".")[1] for module in modules() if module.startswith(f"{distribution}.")}
     assert sorted(named) == sorted(folders)
 
 
-def test_packages_have_few_names_at_the_top() -> None:
+def test_packages_have_few_top_level_names() -> None:
     names: dict[str, set[str]] = {
         distribution: set() for distribution in ("gymposium", "gymposium_agents", "gymposium_train")
     }
@@ -115,7 +115,7 @@ def test_packages_have_few_names_at_the_top() -> None:
     assert all(len(names[package] - {"__main__"}) <= 12 for package in ("gymposium_agents", "gymposium_train"))
 
 
-def test_each_thing_to_add_takes_two_files_that_are_there() -> None:
+def test_each_extension_point_names_two_existing_files() -> None:
     rows = re.findall(r"^\| an? ([a-z ]+) \| (.+) \|$", PAGE.partition("\n## Where to add what\n")[2], re.MULTILINE)
     assert len(rows) >= 10
     sources = [*ROOT.glob("packages/*/src"), *ROOT.glob("plugins/*/src")]

@@ -26,7 +26,7 @@ SKIPPED = "…"
 
 
 @pytest.mark.parametrize("page", [GAME, pytest.param(WORLD, marks=pytest.mark.slow)], ids=lambda page: page.stem)
-def test_the_tutorial_happens_as_it_is_told(page: Path, tmp_path: Path) -> None:
+def test_tutorial_commands_and_outputs_are_reproducible(page: Path, tmp_path: Path) -> None:
     kinds = set()
     for kind, caption, body in BLOCK.findall(PIECE.sub(as_code, page.read_text(encoding="utf-8"))):
         kinds.add(kind)
@@ -44,7 +44,7 @@ def test_the_tutorial_happens_as_it_is_told(page: Path, tmp_path: Path) -> None:
     assert kinds == {"console", "diff", "python"}
 
 
-def test_the_world_is_written_whole() -> None:
+def test_world_is_shown_in_full() -> None:
     [(file, _, _, _), *_] = pieces = PIECE.findall(WORLD.read_text(encoding="utf-8"))
     assert "\n\n".join(piece(file, how, which) for _, _, how, which in pieces) == read(file)
 
@@ -127,12 +127,12 @@ def assert_shown(shown: list[str], printed: str, command: str) -> None:
         (["a … c"], "a b\n"),
     ],
 )
-def test_what_is_shown_and_not_printed_is_found_out(shown: list[str], printed: str) -> None:
+def test_output_that_differs_from_the_page_is_detected(shown: list[str], printed: str) -> None:
     with pytest.raises(AssertionError, match="but the page shows"):
         assert_shown(shown, printed, "command")
 
 
-def test_dots_stand_for_any_lines_or_text() -> None:
+def test_dots_match_any_lines_or_text() -> None:
     assert_shown(["…", "b", "…"], "a\na\nb  \n", "command")
     assert_shown(["a", "…", "b"], "a\nb\n", "command")
     assert_shown(["… b …"], "a b c\n", "command")

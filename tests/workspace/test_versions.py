@@ -33,14 +33,14 @@ def test_all_distributions_share_one_version() -> None:
     assert f"\nversion: {VERSIONS['gymposium']}\n" in citation
 
 
-def test_the_changelog_begins_with_that_version() -> None:
+def test_changelog_begins_with_the_version() -> None:
     first = re.search(r"^## (\d[^\s]*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert first is not None
     assert Version(first[1]) == VERSIONS["gymposium"]
 
 
 @pytest.mark.parametrize("path", PROJECTS, ids=NAMES.get)
-def test_siblings_are_wanted_by_a_range_that_fits_and_ends_at_the_next_minor_version(path: Path) -> None:
+def test_sibling_ranges_end_at_the_next_minor_version(path: Path) -> None:
     siblings = [r for r in map(Requirement, project(path)["dependencies"]) if canonicalize_name(r.name) in VERSIONS]
     assert siblings or path.parent.name == "gymposium"
     for sibling in siblings:
@@ -66,7 +66,7 @@ def test_packages_depend_in_one_direction(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PROJECTS, ids=NAMES.get)
-def test_each_carries_the_licence_text_and_a_readme(path: Path) -> None:
+def test_each_distribution_has_the_licence_and_a_readme(path: Path) -> None:
     licence = (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert (path.parent / "LICENSE").read_text(encoding="utf-8") == licence
     assert project(path)["license"] == "Apache-2.0"
@@ -74,7 +74,7 @@ def test_each_carries_the_licence_text_and_a_readme(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PROJECTS, ids=NAMES.get)
-def test_the_tested_versions_are_within_the_declared_ranges(path: Path) -> None:
+def test_tested_versions_are_within_the_declared_ranges(path: Path) -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = {canonicalize_name(r.name): r for r in map(Requirement, (li for li in lines if li and li[0] != "#"))}
     extras = chain.from_iterable(project(path).get("optional-dependencies", {}).values())
