@@ -137,19 +137,19 @@ def red(game: Guess) -> set[str]:
     return found
 
 
-def test_the_kit_plays_it() -> None:
+def test_free_text_game_passes_the_kit() -> None:
     assert red(Guess()) == set()
 
 
-def test_a_game_that_does_not_take_every_text_is_refused() -> None:
+def test_game_that_refuses_text_fails() -> None:
     assert "illegal_moves_change_nothing" in red(Guess(Deaf))
 
 
-def test_a_leak_is_found_though_no_move_is_listed() -> None:
+def test_leak_is_found_without_listed_moves() -> None:
     assert red(Guess(Telling)) == {"hidden_information_stays_hidden", "environments_leak_nothing"}
 
 
-def test_its_transcript_shows_what_was_written() -> None:
+def test_transcript_shows_the_written_text() -> None:
     text = make_transcript(Guess())
     assert text == make_transcript(Guess())
     assert text.count(">> seat 0: ") in range(1, GUESSES + 1)

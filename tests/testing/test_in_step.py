@@ -24,7 +24,7 @@ def test_equal_games_are_compared_position_by_position() -> None:
     assert len(walks.moves.forward) == 9
 
 
-def test_different_games_are_told_apart() -> None:
+def test_different_games_are_distinguished() -> None:
     for one, other, why in (
         ("hex(board_size=3)", "hex(board_size=4)", "legal actions"),
         ("pig", "pig(winscore=5)", "returns|legal actions"),
@@ -34,13 +34,13 @@ def test_different_games_are_told_apart() -> None:
             walk(one, other)
 
 
-def test_a_text_that_leaves_something_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_text_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Sums, "lines", lambda self, state, seat: ["free"])
     with pytest.raises(CheckFailed, match="leaves something out"):
         walk("tic_tac_toe", "tic_tac_toe(disguise=1)")
 
 
-def test_a_text_that_tells_more_than_the_view_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_beyond_the_view_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ThreeSigns.lines
     monkeypatch.setattr(
         ThreeSigns, "lines", lambda self, state, seat: [*lines(self, state, seat), str(state.history())]
@@ -49,7 +49,7 @@ def test_a_text_that_tells_more_than_the_view_is_found(monkeypatch: pytest.Monke
         walk("kuhn_poker", "kuhn_poker(disguise=1)")
 
 
-def test_moves_that_change_their_names_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changing_move_names_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     game = load_game("tic_tac_toe(disguise=1)")
     names = list(game.names)  # type: ignore[attr-defined]
     walks = GameComparison(load_game("tic_tac_toe"), game)

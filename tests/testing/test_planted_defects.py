@@ -670,7 +670,7 @@ def _from_promise(error: BaseException | None) -> bool:
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: f"{defect.check}-{defect.what.replace(' ', '_')}")
-def test_the_defect_turns_its_check_red(defect: Defect) -> None:
+def test_defect_fails_its_check(defect: Defect) -> None:
     expected = {defect.check} | defect.also
     failed = red(defect.make(), expected)
     assert expected == set(failed)
@@ -679,7 +679,7 @@ def test_the_defect_turns_its_check_red(defect: Defect) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: f"{defect.check}-{defect.what.replace(' ', '_')}")
-def test_the_defect_turns_no_other_check_red(defect: Defect) -> None:
+def test_defect_fails_no_other_check(defect: Defect) -> None:
     failed = red(defect.make())
     # a broken promise ends every match that is played, so that the checks that play matches report it as well
     expected = {defect.check} | defect.also
@@ -688,7 +688,7 @@ def test_the_defect_turns_no_other_check_red(defect: Defect) -> None:
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "kuhn_poker", "leduc_poker", "goofspiel(num_cards=4)", "pig"])
-def test_bending_alone_does_no_harm(name: str) -> None:
+def test_unmodified_bent_game_passes(name: str) -> None:
     assert not red(BentGame(name))
 
 
@@ -725,7 +725,7 @@ def red_of_spec(spec: GameSpec) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("check", SPEC_DEFECTS)
-def test_a_defect_of_the_spec_turns_its_check_red_and_no_other(check: str, faulty: Mapping[str, GameSpec]) -> None:
+def test_spec_defect_fails_only_its_check(check: str, faulty: Mapping[str, GameSpec]) -> None:
     name, says = SPEC_DEFECTS[check]
     failed = red_of_spec(faulty[name])
     also = {"parameter_bounds_are_playable": {"random_parameters_are_playable", "prompts_state_the_parameters"}}.get(
@@ -736,11 +736,11 @@ def test_a_defect_of_the_spec_turns_its_check_red_and_no_other(check: str, fault
     assert says in failed[check]
 
 
-def test_the_same_game_without_a_defect_is_green(faulty: Mapping[str, GameSpec]) -> None:
+def test_game_without_a_defect_passes(faulty: Mapping[str, GameSpec]) -> None:
     assert not red_of_spec(faulty["sound"])
 
 
-def test_cards_that_differ_do_not_tell_of_a_parameter(tmp_path: Path) -> None:
+def test_different_cards_do_not_count_as_stating_a_parameter(tmp_path: Path) -> None:
     """Rules that always speak of five cards: with more cards others are dealt, but they say nothing of how many."""
     source = (HERE.parents[1] / "docs" / "examples" / "one_card_poker.py").read_text(encoding="utf-8")
     assert source.count("{len(self.deck)}") == 2
@@ -786,7 +786,7 @@ def weighty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mapping
     del sys.modules["weighty_games"]
 
 
-def test_a_heavy_game_is_found_and_a_light_one_passes(weighty: Mapping[str, GameSpec]) -> None:
+def test_heavy_imports_fail_and_light_ones_pass(weighty: Mapping[str, GameSpec]) -> None:
     [check] = [check for check in CHECKS if check.family == "weight"]
     check.run(weighty["light"])
     with pytest.raises(CheckFailed, match="playing it imports jax"):
@@ -796,12 +796,12 @@ def test_a_heavy_game_is_found_and_a_light_one_passes(weighty: Mapping[str, Game
 # -- none is forgotten
 
 
-def test_no_check_is_without_a_planted_defect() -> None:
+def test_every_check_has_a_planted_defect() -> None:
     planted = {defect.check for defect in DEFECTS} | set(SPEC_DEFECTS) | {"heavy_imports_are_absent"}
     assert {check.name for check in CHECKS if check.kind in ("spec", "game")} == planted
 
 
-def test_every_function_that_checks_is_registered() -> None:
+def test_every_check_function_is_registered() -> None:
     written = set()
     for info in pkgutil.iter_modules(checks.__path__):
         module = importlib.import_module(f"{checks.__name__}.{info.name}")
@@ -817,12 +817,12 @@ def test_every_function_that_checks_is_registered() -> None:
     assert len(CHECKS) == len(written)
 
 
-def test_every_check_says_what_it_holds_a_game_to() -> None:
+def test_every_check_has_a_summary() -> None:
     for check in CHECKS:
         assert check.summary.endswith("."), check.name
 
 
-def test_a_check_that_trips_over_a_game_fails_and_names_what_was_raised() -> None:
+def test_exception_in_a_check_fails_and_is_named() -> None:
     def stumbles(self: Any, seat: int) -> str:
         raise KeyError("hand")
 

@@ -270,7 +270,7 @@ def few_games(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("check", "spec", "says"), DEFECTS, ids=[f"{c}-{s.entry_point}" for c, s, _ in DEFECTS])
-def test_the_defect_turns_its_check_red(check: str, spec: Spec, says: str) -> None:
+def test_defect_fails_its_check(check: str, spec: Spec, says: str) -> None:
     failed = red(spec, check)
     assert check in failed, failed
     assert says in failed[check]
@@ -281,11 +281,11 @@ def test_the_defect_turns_its_check_red(check: str, spec: Spec, says: str) -> No
     [player("Sound"), reward("sound"), logger("Log"), executor("Whole")],
     ids=["player", "reward", "logger", "executor"],
 )
-def test_without_a_defect_it_is_green(spec: Spec) -> None:
+def test_part_without_a_defect_passes(spec: Spec) -> None:
     assert not red(spec)
 
 
-def test_no_check_of_a_part_is_without_a_planted_defect() -> None:
+def test_every_check_of_a_part_has_a_planted_defect() -> None:
     assert {check.name for check in CHECKS if check.kind in PARTS} == {c for c, _, _ in DEFECTS}
 
 
@@ -302,7 +302,7 @@ def test_built_in_players_and_rewards_pass(name: str, monkeypatch: pytest.Monkey
     assert not red({**host().opponents, **host().rewards}[name])
 
 
-def test_a_player_that_refuses_every_game_is_not_judged() -> None:
+def test_player_that_refuses_every_game_is_skipped() -> None:
     [subject] = list_subjects(player("Refusing"))
     [check] = [check for check in CHECKS if check.name == "players_answer_every_ask"]
     with pytest.raises(NotApplicable, match="refuses every tested game"):
@@ -320,7 +320,7 @@ class Wordless(Sound):
 
 
 @pytest.mark.parametrize("defect", ["Raising", "Wordless"])
-def test_a_player_that_raises_is_named_first_with_its_file(defect: str) -> None:
+def test_raising_player_is_named_with_its_file(defect: str) -> None:
     message = red(player(defect))["players_answer_every_ask"]
     assert message.startswith(f"The player 'planted' failed in {__file__}")
 
@@ -330,6 +330,6 @@ class Refusing(Sound):
         raise BadOption("It plays another game.")
 
 
-def test_an_example_has_to_match_its_pattern() -> None:
+def test_example_must_match_its_pattern() -> None:
     [subject] = list_subjects(replace(player("Sound"), examples=("planted-2",)))
     assert "does not match the pattern" in red(subject.get().spec)["players_are_complete"]  # type: ignore[union-attr]

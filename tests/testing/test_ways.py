@@ -36,7 +36,7 @@ def broken_nim(folder: Path) -> Path:
     return path
 
 
-def test_with_nothing_written(tmp_path: Path) -> None:
+def test_suite_runs_without_test_code(tmp_path: Path) -> None:
     suite = ("pytest", "--pyargs", "gymposium_testing.suite", "-p", "gymposium_testing.conformance", "-q", "-rfs")
     done = run(tmp_path, *suite, "--plugin-file", str(NIM), "--effort", "quick")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -65,7 +65,7 @@ class TestNim(GameConformance):
 
 
 @pytest.mark.parametrize(("second", "code"), [("second", 0), ("never", 1)])
-def test_as_a_base_class(tmp_path: Path, second: str, code: int) -> None:
+def test_suite_runs_as_a_base_class(tmp_path: Path, second: str, code: int) -> None:
     (tmp_path / "test_nim.py").write_text(TESTS.format(file=str(NIM), second=second))
     done = run(tmp_path, "pytest", "-q", "-k", "replay or facts or returns")
     assert done.returncode == code, done.stdout + done.stderr
@@ -78,7 +78,7 @@ def test_as_a_base_class(tmp_path: Path, second: str, code: int) -> None:
     assert "test_nim.py::TestNim::test_tells_the_facts[nim(sticks=4)]" in listed
 
 
-def test_as_a_command(tmp_path: Path) -> None:
+def test_suite_runs_as_a_command(tmp_path: Path) -> None:
     command = ("gymposium.cli.main", "--plugin")
     done = run(tmp_path, *command, str(NIM), "plugins", "check", "--quick", "--json", "--matches", "7")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -103,18 +103,18 @@ def test_as_a_command(tmp_path: Path) -> None:
         ((), "no installed plugin adds a game"),
     ],
 )
-def test_what_cannot_be_done_is_said(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
+def test_invalid_arguments_are_refused(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
     done = run(tmp_path, "gymposium.cli.main", "plugins", "check", *arguments)
     assert done.returncode == 2
     assert says in done.stderr
 
 
-def test_the_list_says_what_each_check_holds_a_game_to(tmp_path: Path) -> None:
+def test_list_shows_every_check(tmp_path: Path) -> None:
     done = run(tmp_path, "gymposium.cli.main", "plugins", "check", "--list", "--json")
     assert [entry["check"] for entry in json.loads(done.stdout)["checks"]] == [check.name for check in CHECKS]
 
 
-def test_importing_the_kit_and_its_light_checks_need_neither_pytest_nor_hypothesis(tmp_path: Path) -> None:
+def test_light_checks_need_neither_pytest_nor_hypothesis(tmp_path: Path) -> None:
     program = (
         "import sys; sys.modules['hypothesis'] = sys.modules['pytest'] = None\n"
         "from gymposium_testing import assert_no_leaks\n"
@@ -125,7 +125,7 @@ def test_importing_the_kit_and_its_light_checks_need_neither_pytest_nor_hypothes
 
 
 @pytest.mark.parametrize("when", ["", "if table.left < self.sticks: "], ids=["as it is made", "as it is played"])
-def test_where_a_game_fails_its_own_line_is_named(tmp_path: Path, when: str) -> None:
+def test_failure_names_the_line_in_the_game(tmp_path: Path, when: str) -> None:
     source = NIM.read_text(encoding="utf-8").replace('"nim:', '"failing:')
     begin = source.index("\n", source.index("def play(")) + 1
     (tmp_path / "failing.py").write_text(f"{source[:begin]}        {when}raise KeyError('lost')\n{source[begin:]}")
@@ -136,7 +136,7 @@ def test_where_a_game_fails_its_own_line_is_named(tmp_path: Path, when: str) -> 
     assert f"play in {tmp_path / 'failing.py'}, line {line}" in done.stderr
 
 
-def test_many_games_stand_in_as_many_tables_as_a_narrow_terminal_needs(tmp_path: Path) -> None:
+def test_many_games_split_into_narrow_tables(tmp_path: Path) -> None:
     check = ("plugins", "check", "builtin", "--only", "parameter_bounds_are_playable", "--quick")
     env = {**os.environ, "GYMPOSIUM_PLUGINS": "testing", "COLUMNS": "80"}
     done = run_command(*check, folder=tmp_path, env=env)
@@ -161,7 +161,7 @@ def gymposium_games():
 """
 
 
-def test_a_game_that_cannot_be_made_does_not_keep_the_others_from_being_checked(tmp_path: Path) -> None:
+def test_uncreatable_game_does_not_stop_other_checks(tmp_path: Path) -> None:
     (tmp_path / "two.py").write_text(TWO_GAMES)
     command = ("gymposium.cli.main", "--plugin", "two.py", "plugins", "check", "--quick", "--only", "returns")
     done = run(tmp_path, *command, "--json")

@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_command_checks_a_trainer_of_level_a(folder: Path) -> None:
+def test_command_checks_a_level_a_trainer(folder: Path) -> None:
     done = command(folder, "--trainer", "adapter:Random")
     assert done.returncode == 1
     assert "The policy gets 0% of the way to the optimum: 0.000, where random play gets 0.000" in done.stdout
@@ -64,7 +64,7 @@ def test_the_command_checks_a_trainer_of_level_a(folder: Path) -> None:
     assert "the trainer has no self-play" in done.stdout
 
 
-def test_the_command_says_what_is_no_policy(folder: Path) -> None:
+def test_command_reports_invalid_policies(folder: Path) -> None:
     done = command(folder, "--trainer", "adapter:Lost", "-k", "kuhn")
     assert "The policy gives [2.0] for the moves ['pass', 'bet']." in done.stdout
 
@@ -76,7 +76,7 @@ def test_the_command_says_what_is_no_policy(folder: Path) -> None:
         (("--trainer", "adapter:Nobody"), "has no attribute 'Nobody'"),
     ],
 )
-def test_the_command_says_which_trainer_it_does_not_find(options: tuple[str, ...], says: str, folder: Path) -> None:
+def test_command_names_the_trainer_it_cannot_find(options: tuple[str, ...], says: str, folder: Path) -> None:
     done = command(folder, *options)
     assert done.returncode == 2
     assert says in done.stdout + done.stderr

@@ -16,7 +16,7 @@ from gymposium_testing.trainers.traversal import GameTree, _compute_values
 
 
 @pytest.mark.parametrize("opponent", ["self", "random"])
-def test_the_exact_gradient_is_that_of_the_mean_return(opponent: Any, tmp_path: Path) -> None:
+def test_exact_gradient_matches_finite_differences(opponent: Any, tmp_path: Path) -> None:
     """In self-play each seat's return counts for its own decisions alone, so the weights of one seat are moved."""
     task = TrainerTask(load_game("kuhn_poker"), opponent)
     with loop_trainer(tmp_path) as trainer:
@@ -47,7 +47,7 @@ def worth(tree: GameTree, model: Any, seat: int, place: int, shift: float) -> fl
     )
 
 
-def test_spellings_are_all_ways_to_write_a_text() -> None:
+def test_spellings_cover_all_tokenizations() -> None:
     vocabulary = ["", "bet", "b", "et", "e", "t", "pass"]
     assert find_spellings("bet", vocabulary, 0) == [(1, 0), (2, 3, 0), (2, 4, 5, 0)]
     assert find_spellings("pass", vocabulary, None) == [(6,)]

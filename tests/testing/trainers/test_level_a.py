@@ -29,14 +29,14 @@ class Constant:
         return self._policy
 
 
-def test_the_adapter_on_the_page_learns_kuhn_poker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documented_adapter_learns_kuhn_poker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "MATCHES", 3_000)
     found = learning.measure_learning(runpy.run_path(str(EXAMPLE))["TableTrainer"](), KUHN)
     assert found.share >= 0.9
     assert found.optimum == pytest.approx(0.4583, abs=1e-4)
 
 
-def test_the_dilemma_is_learned_by_whoever_defects() -> None:
+def test_defecting_solves_the_dilemma() -> None:
     defect, cooperate = Constant(lambda ask: [0.0, 1.0]), Constant(lambda ask: [1.0, 0.0])
     assert load_game("openspiel:matrix_pd").new(0).legal_moves(0) == ["Cooperate", "Defect"]
     learning.check_learning(defect, DILEMMA)
@@ -44,13 +44,13 @@ def test_the_dilemma_is_learned_by_whoever_defects() -> None:
         learning.check_learning(cooperate, DILEMMA)
 
 
-def test_replies_that_play_no_move_count_as_forfeits() -> None:
+def test_replies_without_a_move_count_as_forfeits() -> None:
     whole = learning.measure_learning(Constant(lambda ask: [0.0, 1.0]), KUHN)
     half = learning.measure_learning(Constant(lambda ask: [0.0, 0.5]), KUHN)
     assert half.reached < 0.0 < whole.reached
 
 
-def test_self_play_is_asked_only_of_trainers_that_have_it() -> None:
+def test_self_play_is_checked_only_if_supported() -> None:
     alone = Constant(None)
     alone.self_play = False
     with pytest.raises(NotApplicable):

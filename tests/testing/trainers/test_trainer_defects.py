@@ -21,18 +21,18 @@ def failures(scratch: Path, defect: Defect | None) -> dict[str, TrainerOutcome]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("defect", [*TWELVE, *MORE], ids=lambda defect: defect.name)
-def test_each_defect_is_named_by_its_check(defect: Defect, tmp_path: Path) -> None:
+def test_each_defect_is_caught_by_its_check(defect: Defect, tmp_path: Path) -> None:
     failed = failures(tmp_path, defect)
     assert defect.check in failed, failed
     assert "to do:" in failed[defect.check].message
     assert "no adapter method may raise this error" not in failed[defect.check].message
 
 
-def test_the_twelve_are_named_each_by_a_check_of_its_own() -> None:
+def test_twelve_defects_are_caught_by_distinct_checks() -> None:
     assert len({defect.check for defect in TWELVE}) == len(TWELVE) == 12
 
 
-def test_a_clean_trainer_passes_every_check(tmp_path: Path) -> None:
+def test_correct_trainer_passes_every_check(tmp_path: Path) -> None:
     with loop_trainer(tmp_path) as trainer:
         found = [*run_trainer_checks([check for check in list_trainer_checks(trainer, seed=1) if check.level == "b"])]
     assert {outcome.result for outcome in found} == {"passed"}, found
