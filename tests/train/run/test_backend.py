@@ -1,4 +1,4 @@
-"""The backend of a plugin: a run asks it for its model, and it says before the start what it refuses."""
+"""Backends of plugins: a run gets its models from its backend, which may refuse a config before the start."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def plugin(tmp_path: Path) -> Iterator[Any]:
     host.cache_clear()
 
 
-def test_a_run_asks_its_backend_for_every_model(plugin: Any, tmp_path: Path, quick_config: Any) -> None:
+def test_run_gets_every_model_from_its_backend(plugin: Any, tmp_path: Path, quick_config: Any) -> None:
     """It ends with the numbers of the local backend, which does the work."""
     overrides = ("steps=2", "cold_start.steps=20")
     data = {**config_to_data(quick_config(*overrides)), "backend": {"kind": "noted"}}
@@ -104,7 +104,7 @@ def test_a_run_asks_its_backend_for_every_model(plugin: Any, tmp_path: Path, qui
     assert (noted.adapter / "COMPLETE").is_file()
 
 
-def test_what_a_backend_refuses_is_said_before_the_start(plugin: Any, tmp_path: Path) -> None:
+def test_backend_refusals_are_reported_before_the_start(plugin: Any, tmp_path: Path) -> None:
     config = build_config({"games": ["kuhn_poker"], "backend": {"kind": "noted", "tokens": 5}, "seed": 13})
     with pytest.raises(BadConfig, match=r"seed = 13: it brings bad luck, also with backend.tokens=5. Set another one."):
         check(config, at_hand=False)
@@ -116,7 +116,7 @@ def test_what_a_backend_refuses_is_said_before_the_start(plugin: Any, tmp_path: 
     assert outline_run(away)["model"] == "a noted one"
 
 
-def test_an_engine_plays_the_models_of_its_backend_alone(plugin: Any) -> None:
+def test_engine_kind_follows_the_backend(plugin: Any) -> None:
     config = build_config({"games": ["kuhn_poker"], "backend": {"kind": "noted"}})
     assert config.engine.kind == "of_noted"
     assert parse_json_config(config_to_json(config)) == config
@@ -134,6 +134,6 @@ def test_only_the_local_backend_is_distributed(plugin: Any) -> None:
         check_processes(config, 2)
 
 
-def test_the_name_of_a_backend_that_is_not_there_is_refused() -> None:
+def test_unknown_backend_is_refused() -> None:
     with pytest.raises(BadConfig, match=r'backend.kind = "nowhere": it must be'):
         build_config({"games": ["kuhn_poker"], "backend": {"kind": "nowhere"}})

@@ -1,4 +1,4 @@
-"""The control in a process of its own, beside the reinforcement learning."""
+"""The control in a separate process, concurrent with reinforcement learning."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def config(quick_config: Any, monkeypatch: pytest.MonkeyPatch) -> TrainConfig:
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+def started_processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     """The processes that are started."""
     found: list[subprocess.Popen[bytes]] = []
 
@@ -42,8 +42,11 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     return found
 
 
-def test_it_ends_with_a_run_that_stops_begins_again_with_it_and_leaves_what_a_control_leaves(
-    config: TrainConfig, started: list[subprocess.Popen[bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_control_process_stops_and_resumes_with_the_run(
+    config: TrainConfig,
+    started_processes: list[subprocess.Popen[bytes]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def stopped(run: Any) -> None:
         raise KeyboardInterrupt
@@ -52,12 +55,12 @@ def test_it_ends_with_a_run_that_stops_begins_again_with_it_and_leaves_what_a_co
         patched.setattr("gymposium_train.run.start.reinforce", stopped)
         with pytest.raises(KeyboardInterrupt):
             start_run(tmp_path / "run", config)
-    (process,) = started
+    (process,) = started_processes
     assert process.returncode != 0
     run = RunDirectory(tmp_path / "run")
     assert not is_complete(run.control)
     resume_run(run.path)
-    assert [process.returncode for process in started[1:]] == [0]
+    assert [process.returncode for process in started_processes[1:]] == [0]
     assert is_complete(run.control)
     results = run.results()
     assert set(results["evaluations"]["control"]["kuhn_poker"]) == {"random"}
@@ -69,7 +72,7 @@ def test_it_ends_with_a_run_that_stops_begins_again_with_it_and_leaves_what_a_co
     assert not verify_file(run.matches("control")).problems
 
 
-def test_a_run_whose_control_fails_says_so_and_does_it_afterwards(
+def test_failed_control_is_reported_and_repeated_on_resume(
     config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
@@ -80,9 +83,9 @@ def test_a_run_whose_control_fails_says_so_and_does_it_afterwards(
 
 
 @pytest.mark.parametrize("settings", [("control=false", "budget=1"), ("control=true", "steps=1")])
-def test_runs_without_a_control_or_a_budget_start_no_process(
-    started: list[subprocess.Popen[bytes]], tmp_path: Path, settings: tuple[str, str], quick_config: Any
+def test_no_process_without_a_control_or_budget(
+    started_processes: list[subprocess.Popen[bytes]], tmp_path: Path, settings: tuple[str, str], quick_config: Any
 ) -> None:
     without = ("steps", "rollout.growth") if "steps=1" not in settings else ()
     start_run(tmp_path / "run", quick_config("cold_start.steps=2", *settings, without=without))
-    assert not started
+    assert not started_processes

@@ -1,4 +1,4 @@
-"""A run ends with its best weights if its last ones are clearly worse."""
+"""A run ends with its best weights if its final ones are clearly worse."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from gymposium_train.run.checkpoints import complete_checkpoints, read_step
 from gymposium_train.run.start import start_run
 
 
-def test_a_policy_is_better_by_units_of_the_interval() -> None:
+def test_advantage_is_in_units_of_the_interval() -> None:
     assert advantage({"a": (0.5, 0.1)}, {"a": (0.1, 0.0)}) == pytest.approx(4.0)
     assert advantage({"a": (0.5, 0.3), "b": (-9.0, 3.0)}, {"a": (0.1, 0.4), "b": (0.0, 4.0)}) == pytest.approx(-0.5)
     assert advantage({"a": (1.0, 0.0)}, {"a": (3.0, 0.0)}) == -1.0
 
 
-def test_the_best_point_is_lost_where_the_last_is_clearly_worse() -> None:
+def test_clearly_worse_final_point_reverts_to_best() -> None:
     before = {"a": (0.1, 0.1)}
     best = Best(0, before, before)
     assert best.note(10, {"a": (0.5, 0.1)})

@@ -1,4 +1,4 @@
-"""Checkpoints: they are complete or missing, and restore what was saved."""
+"""Checkpoints are complete or missing, and restore what was saved."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOSS = Loss(kl=Kl(weight=0.1), critic=Critic())
 """With a reference and a critic: more to remember than weights."""
 
 
-def fresh(model_directory: Path, seed: int, loss: Loss = LOSS) -> tuple[LoadedModel, LocalLearner]:
+def make_learner(model_directory: Path, seed: int, loss: Loss = LOSS) -> tuple[LoadedModel, LocalLearner]:
     base = load_model(model_directory)
     loaded = LoadedModel(attach_lora(base.model, rank=4, alpha=8, seed=seed), base.chat)
     return loaded, LocalLearner(loaded.model, loaded.pad, Optimizer(), loss=loss)
@@ -41,14 +41,14 @@ def teach(loaded: LoadedModel, learner: LocalLearner, steps: int) -> None:
         learner.imitate([pair], 1e-2)
 
 
-def test_going_on_from_a_checkpoint_is_never_having_stopped(model_directory: Path, tmp_path: Path) -> None:
-    loaded, learner = fresh(model_directory, seed=1)
+def test_resuming_from_a_checkpoint_matches_an_uninterrupted_run(model_directory: Path, tmp_path: Path) -> None:
+    loaded, learner = make_learner(model_directory, seed=1)
     teach(loaded, learner, 3)
     state = {"step": 3, "cpu_seconds": 1.5, "training": {"who": {"stage": 1}, "credit": {"x seat 0": 0.1 + 0.2}}}
     saved = save_checkpoint(tmp_path, learner, state, keep=2)
     teach(loaded, learner, 2)
 
-    other, again = fresh(model_directory, seed=2)
+    other, again = make_learner(model_directory, seed=2)
     assert load_checkpoint(saved, again) == state
     teach(other, again, 2)
     assert again.policy_version == learner.policy_version == 5
@@ -58,10 +58,10 @@ def test_going_on_from_a_checkpoint_is_never_having_stopped(model_directory: Pat
         assert torch.equal(tensor, expected[name]), name
 
 
-def test_the_checkpoint_of_another_learner_is_refused(model_directory: Path, tmp_path: Path) -> None:
-    _, learner = fresh(model_directory, seed=1)
+def test_refuses_the_checkpoint_of_another_learner(model_directory: Path, tmp_path: Path) -> None:
+    _, learner = make_learner(model_directory, seed=1)
     saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
-    _, other = fresh(model_directory, seed=1, loss=Loss())
+    _, other = make_learner(model_directory, seed=1, loss=Loss())
     with pytest.raises(GymposiumError, match=r"does not match this learner"):
         load_checkpoint(saved, other)
 
@@ -83,24 +83,24 @@ DAMAGE: dict[str, Callable[[dict[str, torch.Tensor]], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_other_tensors_than_a_learners_are_refused(
+def test_refuses_foreign_tensors(
     model_directory: Path, tmp_path: Path, damage: Callable[[dict[str, torch.Tensor]], object]
 ) -> None:
-    loaded, learner = fresh(model_directory, seed=1)
+    loaded, learner = make_learner(model_directory, seed=1)
     teach(loaded, learner, 1)
     saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     tensors = load_file(saved / "learner-00001.safetensors")
     damage(tensors)
     save_file(tensors, saved / "learner-00001.safetensors")
     with pytest.raises(GymposiumError, match=r"Cannot read|does not match this learner"):
-        load_checkpoint(saved, fresh(model_directory, seed=1)[1])
+        load_checkpoint(saved, make_learner(model_directory, seed=1)[1])
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, Path.touch, lambda path: path.write_bytes(b"x" * 99)])
-def test_a_pipe_or_garbage_for_tensors_is_refused_at_once(
+def test_pipes_and_garbage_for_tensors_are_refused_at_once(
     model_directory: Path, tmp_path: Path, make: Callable[[Path], object]
 ) -> None:
-    _, learner = fresh(model_directory, seed=1)
+    _, learner = make_learner(model_directory, seed=1)
     saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     (saved / "learner-00001.safetensors").unlink()
     with pytest.raises(GymposiumError, match=r"Cannot read .* Remove"):
@@ -110,8 +110,8 @@ def test_a_pipe_or_garbage_for_tensors_is_refused_at_once(
         load_checkpoint(saved, learner)
 
 
-def test_the_adapter_in_it_loads_as_any_adapter(model_directory: Path, tmp_path: Path) -> None:
-    loaded, learner = fresh(model_directory, seed=1)
+def test_checkpoint_adapter_loads_like_any_adapter(model_directory: Path, tmp_path: Path) -> None:
+    loaded, learner = make_learner(model_directory, seed=1)
     teach(loaded, learner, 2)
     saved = save_checkpoint(tmp_path, learner, {"step": 2}, keep=2)
     ids = torch.tensor([loaded.chat.prompt("x . o")])
@@ -121,7 +121,7 @@ def test_the_adapter_in_it_loads_as_any_adapter(model_directory: Path, tmp_path:
     torch.testing.assert_close(found, expected)
 
 
-def test_all_weights_are_saved_where_all_are_trained(model_directory: Path, tmp_path: Path) -> None:
+def test_full_training_saves_all_weights(model_directory: Path, tmp_path: Path) -> None:
     loaded = load_model(model_directory)
     learner = LocalLearner(loaded.model, loaded.pad, Optimizer())
     teach(loaded, learner, 1)
@@ -134,8 +134,8 @@ def test_all_weights_are_saved_where_all_are_trained(model_directory: Path, tmp_
         assert torch.equal(other.model.state_dict()[name], weights), name
 
 
-def test_a_half_written_one_is_named_and_removed(model_directory: Path, tmp_path: Path) -> None:
-    _, learner = fresh(model_directory, seed=1)
+def test_incomplete_checkpoints_are_reported_and_removed(model_directory: Path, tmp_path: Path) -> None:
+    _, learner = make_learner(model_directory, seed=1)
     whole = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     (tmp_path / "step-00002").mkdir()
     (tmp_path / ".step-00003.partial").mkdir()
@@ -146,7 +146,7 @@ def test_a_half_written_one_is_named_and_removed(model_directory: Path, tmp_path
     assert complete_checkpoints(tmp_path) == [whole, again]
 
 
-def test_what_is_no_checkpoint_is_left_alone(tmp_path: Path) -> None:
+def test_foreign_directories_are_left_alone(tmp_path: Path) -> None:
     for name in ("step-abc", "step-", "step-1e5", "step-٣", "step-1\n", "step-x9"):
         (tmp_path / name).mkdir()
         (tmp_path / name / MARK).touch()
@@ -156,15 +156,15 @@ def test_what_is_no_checkpoint_is_left_alone(tmp_path: Path) -> None:
     assert len([*tmp_path.iterdir()]) == 6
 
 
-def test_the_newest_are_kept(model_directory: Path, tmp_path: Path) -> None:
-    _, learner = fresh(model_directory, seed=1)
+def test_newest_checkpoints_are_kept(model_directory: Path, tmp_path: Path) -> None:
+    _, learner = make_learner(model_directory, seed=1)
     for step in (1, 2, 10, 100_000):
         save_checkpoint(tmp_path, learner, {"step": step}, keep=3)
     assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00002", "step-00010", "step-100000"]
 
 
-def test_one_is_kept_besides_the_newest(model_directory: Path, tmp_path: Path) -> None:
-    _, learner = fresh(model_directory, seed=1)
+def test_one_older_checkpoint_can_be_kept(model_directory: Path, tmp_path: Path) -> None:
+    _, learner = make_learner(model_directory, seed=1)
     save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     for step in (2, 3, 4):
         save_checkpoint(tmp_path, learner, {"step": step}, keep=2, besides=1)
@@ -173,10 +173,8 @@ def test_one_is_kept_besides_the_newest(model_directory: Path, tmp_path: Path) -
     assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00004", "step-00005"]
 
 
-def test_a_rollback_ends_at_the_last_healthy_checkpoint_with_a_new_version(
-    model_directory: Path, tmp_path: Path
-) -> None:
-    loaded, learner = fresh(model_directory, seed=1)
+def test_rollback_restores_the_last_healthy_checkpoint(model_directory: Path, tmp_path: Path) -> None:
+    loaded, learner = make_learner(model_directory, seed=1)
     keeper = CheckpointKeeper(tmp_path, learner, keep=2)
     assert keeper.healthy == 0, "that of the untrained policy, in a new run"
     for step in range(4):
@@ -191,9 +189,9 @@ def test_a_rollback_ends_at_the_last_healthy_checkpoint_with_a_new_version(
     assert CheckpointKeeper(tmp_path, learner, keep=2).healthy == 1
 
 
-def test_where_it_cannot_be_written_the_older_ones_stay(model_directory: Path, tmp_path: Path) -> None:
+def test_failed_write_keeps_older_checkpoints(model_directory: Path, tmp_path: Path) -> None:
     """The disk is full during writing: nothing incomplete is left, and older checkpoints stay."""
-    _, learner = fresh(model_directory, seed=1)
+    _, learner = make_learner(model_directory, seed=1)
     kept = [save_checkpoint(tmp_path, learner, {"step": step}, keep=2) for step in (1, 2)]
     with pytest.raises(TypeError):  # what cannot be written comes last, behind the weights
         save_checkpoint(tmp_path, learner, {"step": 3, "training": object()}, keep=2)
@@ -202,15 +200,13 @@ def test_where_it_cannot_be_written_the_older_ones_stay(model_directory: Path, t
 
 
 def test_nothing_is_pickled(model_directory: Path, tmp_path: Path) -> None:
-    _, learner = fresh(model_directory, seed=1)
+    _, learner = make_learner(model_directory, seed=1)
     saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     assert {p.suffix for p in saved.iterdir()} <= {".safetensors", ".json", ".md", ""}
     assert (saved / MARK).is_file()
 
 
-def test_tensors_lie_in_files_of_bounded_size(
-    model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tensor_files_have_bounded_size(model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tensors are taken from the learner one by one, and at most one file's tensors are in memory."""
     loaded = load_model(model_directory)
     learner = LocalLearner(loaded.model, loaded.pad, Optimizer())
@@ -233,8 +229,8 @@ def test_tensors_lie_in_files_of_bounded_size(
         assert torch.equal(tensor, expected[name]), name
 
 
-def test_what_it_needs_and_is_missing_is_an_error(model_directory: Path, tmp_path: Path) -> None:
-    _, learner = fresh(model_directory, seed=1)
+def test_missing_files_are_errors(model_directory: Path, tmp_path: Path) -> None:
+    _, learner = make_learner(model_directory, seed=1)
     saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     (saved / "learner-00001.safetensors").unlink()
     with pytest.raises(GymposiumError, match="No such file"):

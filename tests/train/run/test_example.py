@@ -1,4 +1,4 @@
-"""The example distribution, installed: a run uses its credit, objective and engine, and their settings are checked."""
+"""The example distribution, installed: a run uses its credit, objective and engine, and validates their settings."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
         del sys.modules[module]
 
 
-def test_a_run_with_its_credit_objective_and_engine(
+def test_run_uses_its_credit_objective_and_engine(
     installed: Host, quick_config: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (plugin,) = (plugin for plugin in installed.plugins if plugin.name == "example_learning")
@@ -72,13 +72,13 @@ def test_a_run_with_its_credit_objective_and_engine(
         ({"engine": {"kind": "tallied", "every": 0}}, "every=0: set 1 or more replies."),
     ],
 )
-def test_its_settings_are_read_like_the_built_in_ones(installed: Host, settings: dict[str, Any], message: str) -> None:
+def test_its_settings_are_parsed_like_built_in_ones(installed: Host, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(BadConfig) as caught:
         build_config({"games": ["kuhn_poker"], **settings})
     assert message in str(caught.value)
 
 
-def test_what_its_credit_needs_is_checked(installed: Host) -> None:
+def test_requirements_of_its_credit_are_checked(installed: Host) -> None:
     config = build_config({"games": ["kuhn_poker"], "credit": {"kind": "rank"}, "rollout": {"group_size": 1}})
     with pytest.raises(BadOption, match=r"credit\.kind=rank compares the matches of a group"):
         check(config, at_hand=False)
@@ -93,7 +93,7 @@ def gymposium_credits():
 """
 
 
-def test_a_credit_with_a_built_in_name_is_a_broken_plugin(tmp_path: Path) -> None:
+def test_credit_with_a_built_in_name_is_a_plugin_error(tmp_path: Path) -> None:
     file = tmp_path / "clash.py"
     file.write_text(CLASH, encoding="utf-8")
     with pytest.raises(PluginError, match="gymposium_credits yields 'grpo', which train already has"):
@@ -101,6 +101,6 @@ def test_a_credit_with_a_built_in_name_is_a_broken_plugin(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("module", ["rank", "awr"])
-def test_the_how_to_shows_the_files_of_the_example(module: str) -> None:
+def test_docs_show_the_example_files(module: str) -> None:
     code = (EXAMPLE / "src" / "example_learning" / f"{module}.py").read_text(encoding="utf-8")
     assert f"```{{code-block}} python\n{code}```" in HOW_TO.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Fine-tuning in epochs: what is imitated, what is kept, and `gymposium sft`."""
+"""Fine-tuning in epochs: what is imitated and kept, and `gymposium sft`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def sft(*arguments: Any, **options: Any) -> RunDirectory:
     return RunDirectory(arguments[2])
 
 
-def epochs_of(run: RunDirectory) -> list[dict[str, Any]]:
+def read_epochs(run: RunDirectory) -> list[dict[str, Any]]:
     return [entry for entry in run.metrics() if "train/sft_validation_loss" in entry]
 
 
@@ -74,7 +74,7 @@ def turns(draw: st.DrawFn) -> list[Demonstration]:
 
 @given(turns(), st.integers(1, 5), st.sampled_from([0.0, 0.01, 0.3, 0.6]), st.integers(0, 99))
 @settings(max_examples=60)
-def test_each_epoch_imitates_each_conversation_once_and_none_that_is_held_out(
+def test_epochs_imitate_each_training_conversation_once(
     demonstrations: list[Demonstration], batch: int, share: float, seed: int
 ) -> None:
     chosen = ColdStart(batch=batch, epochs=2, validation=share)
@@ -94,7 +94,7 @@ def test_each_epoch_imitates_each_conversation_once_and_none_that_is_held_out(
     assert plan_epochs(imitated, chosen, seed) == [first, second]
 
 
-def test_loss_and_accuracy_are_those_of_the_model(tiny: LoadedModel) -> None:
+def test_loss_and_accuracy_match_the_model(tiny: LoadedModel) -> None:
     learner = LocalLearner(tiny.model, tiny.pad, Optimizer(token_budget=40))
     demonstrations = [Demonstration((5, 6, n), (7, 8 + n)) for n in range(9)]
     demonstrations += [Demonstration((5, 6, n, 7, 8 + n, 4), (9,)) for n in range(1)]  # the first one continues
@@ -111,12 +111,10 @@ def test_loss_and_accuracy_are_those_of_the_model(tiny: LoadedModel) -> None:
     assert accuracy == pytest.approx(sum(hits) / len(hits))
 
 
-def test_the_result_is_a_player_with_the_weights_of_the_best_epoch(
-    data: Path, model_directory: Path, tmp_path: Path
-) -> None:
+def test_result_is_a_player_with_the_best_epoch(data: Path, model_directory: Path, tmp_path: Path) -> None:
     more = ("--epochs", "4", "--validation", "0.2")
     run = sft(data, model_directory, tmp_path / "run", *more, rate=0.1)  # so high that later epochs may be worse
-    measured = epochs_of(run)
+    measured = read_epochs(run)
     assert len(measured) == 4
     best = min(measured, key=lambda entry: entry["train/sft_validation_loss"])
     assert run.results()["validation"] == {
@@ -131,7 +129,7 @@ def test_the_result_is_a_player_with_the_weights_of_the_best_epoch(
 
 @pytest.mark.parametrize("tune", ["full", "lora"])
 @pytest.mark.parametrize("stop_at", [1, 7, 8])
-def test_a_stopped_run_resumes_to_the_same_model(
+def test_stopped_run_resumes_to_the_same_model(
     data: Path, model_directory: Path, tmp_path: Path, tune: str, stop_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more = ("--epochs", "3", "--validation", "0.1", "cold_start.batch=6")
@@ -154,12 +152,10 @@ def test_a_stopped_run_resumes_to_the_same_model(
     run = RunDirectory(tmp_path / "run")
     for file in ("model.safetensors", "player.json"):
         assert (run.cold_start / file).read_bytes() == (whole.cold_start / file).read_bytes()
-    assert epochs_of(run) == epochs_of(whole)
+    assert read_epochs(run) == read_epochs(whole)
 
 
-def test_the_cold_start_of_a_training_run_makes_the_same_model(
-    data: Path, model_directory: Path, tmp_path: Path
-) -> None:
+def test_cold_start_makes_the_same_model(data: Path, model_directory: Path, tmp_path: Path) -> None:
     one = sft(data, model_directory, tmp_path / "sft", "--epochs", "2", "--validation", "0.1")
     settings = {
         "games": ["tic_tac_toe"],
@@ -191,7 +187,7 @@ def test_the_cold_start_of_a_training_run_makes_the_same_model(
         (("chats.jsonl", "--model", "MODEL", "--tune", "some"), "'some'"),
     ],
 )
-def test_what_cannot_be_done_is_an_error(
+def test_invalid_arguments_are_errors(
     arguments: Sequence[str], said: str, data: Path, model_directory: Path, tmp_path: Path
 ) -> None:
     named = {"chats.jsonl": str(data), "MODEL": str(model_directory)}

@@ -1,4 +1,4 @@
-"""Settings that a config leaves out follow from its games."""
+"""Settings missing from a config are derived from its games."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def fit(*games: str, given: tuple[str, ...] = ()) -> Any:
     return fitted(change_config(TrainConfig(games=games), *given))
 
 
-def test_long_moves_get_room() -> None:
+def test_max_tokens_fits_long_moves() -> None:
     assert fit("tic_tac_toe").prompting.max_tokens == 24
     assert fit("tic_tac_toe", "backgammon").prompting.max_tokens > 25  # "bar/20 bar/20 13/8 13/8" and more
     assert fit("tables").prompting.max_tokens > 60  # {"name": "query", "arguments": {"sql": "SELECT ..."}}
 
 
-def test_returns_give_the_scale_of_values_and_penalties() -> None:
+def test_value_scale_and_penalty_follow_the_returns() -> None:
     chips = fit("leduc_poker")
     assert 3.0 < chips.credit.critic.scale < 8.0
     assert chips.prompting.on_illegal == f"penalty({chips.credit.critic.scale / 2:.2g},3)"
@@ -33,7 +33,7 @@ def test_returns_give_the_scale_of_values_and_penalties() -> None:
 @pytest.mark.parametrize(
     "given", [("prompting.max_tokens=7",), ("prompting.on_illegal=forfeit",), ("credit.critic.scale=2",)]
 )
-def test_what_is_given_stays(given: tuple[str, ...]) -> None:
+def test_explicit_settings_are_kept(given: tuple[str, ...]) -> None:
     config = fit("leduc_poker", given=given)
     name, _, value = given[0].partition("=")
     found: Any = config
@@ -42,7 +42,7 @@ def test_what_is_given_stays(given: tuple[str, ...]) -> None:
     assert str(found).removesuffix(".0") == value
 
 
-def test_a_named_model_keeps_its_prompts() -> None:
+def test_named_model_keeps_its_prompting() -> None:
     named = fit("leduc_poker", given=("model.name=some/model",))
     assert (named.prompting.max_tokens, named.prompting.on_illegal) == (512, "forfeit")
     bare = fit("leduc_poker", given=("model.name=some/model", "prompting.reply=move"))
@@ -54,21 +54,21 @@ def test_a_named_model_keeps_its_prompts() -> None:
     assert (named.prompting.context, named.model.small.prose) == ("state", None)
 
 
-def test_a_made_model_reads_prose_in_free_text_and_the_whole_match_in_worlds() -> None:
+def test_small_model_fits_free_text_and_worlds() -> None:
     assert [fit(game).model.small.prose for game in ("tic_tac_toe", "trace", "tables")] == [None, True, True]
     assert [fit(game).prompting.context for game in ("tic_tac_toe", "trace", "tables")] == ["state", "state", "full"]
     given = fit("tables", given=("prompting.context=state", "model.small.prose=false", "model.small.hidden=32"))
     assert (given.prompting.context, given.model.small.prose, given.model.small.hidden) == ("state", False, 32)
 
 
-def test_replies_in_files_decide_how_long_replies_may_be(tmp_path: Path) -> None:
+def test_max_tokens_follows_replies_in_files(tmp_path: Path) -> None:
     chat = {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "x" * 40}]}
     (tmp_path / "chats.jsonl").write_text(json.dumps(chat), encoding="utf-8")
     config = TrainConfig(games=("tables",), cold_start=ColdStart(data=(str(tmp_path / "chats.jsonl"),)))
     assert fitted(config).prompting.max_tokens == 61
 
 
-def test_winners_are_imitated_only_where_nothing_is_hidden_or_drawn() -> None:
+def test_only_deterministic_open_games_imitate_winners() -> None:
     assert fit("tic_tac_toe").cold_start.keep == "winners"
     assert {fit(game).cold_start.keep for game in ("kuhn_poker", "phantom_ttt", "pig")} == {"all"}
     assert fit("tic_tac_toe", "pig").cold_start.keep == "all"

@@ -1,4 +1,4 @@
-"""A run on a world of which one call in twenty fails."""
+"""A run on a world where one call in twenty fails."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def flaky(tmp_path: Path) -> Iterator[str]:
     host.cache_clear()
 
 
-def test_a_run_ends_and_counts_the_matches_that_broke_off(flaky: str, tmp_path: Path, quick_config: Any) -> None:
+def test_run_finishes_and_counts_broken_matches(flaky: str, tmp_path: Path, quick_config: Any) -> None:
     steps, size = 20, 4 * 8
     config = quick_config(
         f'games=["{flaky}"]', f"steps={steps}", "cold_start.steps=60", "cold_start.matches=200", "cold_start.batch=32",

@@ -1,4 +1,4 @@
-"""What a spec declares that it opens is refused in every kind of file, before anything is opened."""
+"""Specs that open something are refused in every kind of file before anything is opened."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WORLD = 'name = "w"\n[server]\ncommand = ["python", "-c", "open({canary!r}, \'w\
 
 
 @pytest.fixture(autouse=True)
-def nothing_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+def forbid_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "")
     monkeypatch.setenv(VARIABLES, "")
     monkeypatch.setenv(SECRET, "secret")
@@ -110,7 +110,7 @@ CONFIGURED = {
 }
 
 
-def test_every_spec_that_opens_something_is_tried() -> None:
+def test_every_spec_that_opens_something_is_tested() -> None:
     assert {spec.name for spec in host().opponents.values() if spec.opens} == PLAYERS.keys()
     assert {spec.name for spec in host().rewards.values() if spec.opens} == REWARDS.keys()
     assert len(GAMES) >= 7
@@ -120,16 +120,16 @@ def test_every_spec_that_opens_something_is_tried() -> None:
     assert {"vllm", "sessions"} <= declared.keys()
 
 
-def in_suite(game: str, player: str) -> None:
+def read_suite(game: str, player: str) -> None:
     parse_suite(SUITE.format(game=game, player=player))
 
 
-def in_entry(game: str, player: str) -> None:
+def read_entry(game: str, player: str) -> None:
     check_named_player(player)
     raise PermissionRequired(game, "an entry names players alone", "") if game != "tic_tac_toe" else AssertionError
 
 
-def in_record(game: str, player: str, folder: Path) -> None:
+def read_record(game: str, player: str, folder: Path) -> None:
     [played] = play([MatchJob("m-1", load_game("tic_tac_toe"), [make_player("random")] * 2, 3)])
     (folder / "matches.jsonl").write_text(
         json.dumps({**json.loads(Record.from_match(played).line()), "game": game}) + "\n"
@@ -140,11 +140,11 @@ def in_record(game: str, player: str, folder: Path) -> None:
     raise PermissionRequired(game, "", "")
 
 
-def in_config(data: dict[str, Any]) -> Callable[[Path], None]:
+def make_config_reader(data: dict[str, Any]) -> Callable[[Path], None]:
     return lambda folder: check_permitted(build_config(data))
 
 
-def in_run(data: dict[str, Any]) -> Callable[[Path], None]:
+def make_run_reader(data: dict[str, Any]) -> Callable[[Path], None]:
     def resume(folder: Path) -> None:
         (folder / "config.json").write_text(json.dumps(data))
         train(resume=folder)
@@ -153,14 +153,14 @@ def in_run(data: dict[str, Any]) -> Callable[[Path], None]:
 
 
 @pytest.mark.parametrize(("game", "parameter", "noun"), GAMES, ids=lambda value: str(value))
-def test_a_game_in_a_file(game: str, parameter: str, noun: str, traps: Traps) -> None:
+def test_game_in_a_file_opens_nothing(game: str, parameter: str, noun: str, traps: Traps) -> None:
     name = f"{game}({parameter}={traps.value(noun)})"
     config = {"games": [name]}
     for file in (
-        lambda folder: in_suite(name, "random"),
-        lambda folder: in_record(name, "random", folder),
-        in_config(config),
-        in_run(config),
+        lambda folder: read_suite(name, "random"),
+        lambda folder: read_record(name, "random", folder),
+        make_config_reader(config),
+        make_run_reader(config),
     ):
         with pytest.raises(PermissionRequired):
             file(traps.folder)
@@ -168,17 +168,17 @@ def test_a_game_in_a_file(game: str, parameter: str, noun: str, traps: Traps) ->
 
 
 @pytest.mark.parametrize("form", [text for texts in PLAYERS.values() for text in texts])
-def test_a_player_in_a_file(form: str, traps: Traps) -> None:
+def test_player_in_a_file_opens_nothing(form: str, traps: Traps) -> None:
     name = form.format(world=traps.world, url=traps.url)
     stages = {"games": ["tic_tac_toe"], "stages": [{"opponents": {name: 1.0}}]}
     evaluation = {"games": ["tic_tac_toe"], "evaluation": {"opponents": [name]}}
     for file in (
-        lambda folder: in_suite("tic_tac_toe", name),
-        lambda folder: in_entry("tic_tac_toe", name),
-        in_config(stages),
-        in_run(stages),
-        in_config(evaluation),
-        in_run(evaluation),
+        lambda folder: read_suite("tic_tac_toe", name),
+        lambda folder: read_entry("tic_tac_toe", name),
+        make_config_reader(stages),
+        make_run_reader(stages),
+        make_config_reader(evaluation),
+        make_run_reader(evaluation),
     ):
         with pytest.raises((PermissionRequired, BadOption)):
             file(traps.folder)
@@ -186,9 +186,9 @@ def test_a_player_in_a_file(form: str, traps: Traps) -> None:
 
 
 @pytest.mark.parametrize("form", [text for texts in REWARDS.values() for text in texts])
-def test_a_reward_in_a_file(form: str, traps: Traps) -> None:
+def test_reward_in_a_file_opens_nothing(form: str, traps: Traps) -> None:
     config = {"games": ["tic_tac_toe"], "reward": form.format(url=traps.url)}
-    for file in (in_config(config), in_run(config)):
+    for file in (make_config_reader(config), make_run_reader(config)):
         with pytest.raises(PermissionRequired, match="reward: it opens"):
             file(traps.folder)
     assert traps.untouched()
@@ -197,7 +197,7 @@ def test_a_reward_in_a_file(form: str, traps: Traps) -> None:
 @pytest.mark.parametrize(
     ("table", "kind"), [("engine", "vllm"), ("source", "sessions"), *(("loggers", name) for name in [*CONFIGURED][2:])]
 )
-def test_a_setting_in_a_file(table: str, kind: str, traps: Traps) -> None:
+def test_setting_in_a_file_opens_nothing(table: str, kind: str, traps: Traps) -> None:
     if table == "loggers" and kind not in host().loggers:
         pytest.skip("the plugin is not installed")
     for name, value in CONFIGURED[kind].items():
@@ -208,12 +208,12 @@ def test_a_setting_in_a_file(table: str, kind: str, traps: Traps) -> None:
     assert traps.untouched()
 
 
-def test_cold_start_data_in_a_file(traps: Traps) -> None:
+def test_cold_start_data_in_a_file_opens_nothing(traps: Traps) -> None:
     with pytest.raises(PermissionRequired, match=r"cold_start\.data: it opens a file"):
         check_permitted(TrainConfig.model_validate({"games": ("hex",), "cold_start": {"data": (str(traps.world),)}}))
 
 
-def test_the_command_opens_nothing_for_a_strangers_config(traps: Traps) -> None:
+def test_command_opens_nothing_for_an_untrusted_config(traps: Traps) -> None:
     file = traps.folder / "c.toml"
     for text in (
         f'games = ["mcp(file={traps.world})"]',
@@ -229,7 +229,7 @@ def test_the_command_opens_nothing_for_a_strangers_config(traps: Traps) -> None:
     assert traps.untouched()
 
 
-def test_a_wildcard_lets_no_file_choose_the_secret(traps: Traps, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wildcard_permission_does_not_cover_secrets(traps: Traps, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "openenv*")
     name = f"openenv(url={traps.url},token={SECRET})"
     with pytest.raises(PermissionRequired, match=f"--allow-env {SECRET}"):

@@ -1,4 +1,4 @@
-"""A run notices that an update spoilt the policy, goes back to earlier weights, and ends with a verdict."""
+"""A run detects that an update broke the policy, rolls back, and ends with a verdict."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from gymposium_train.run.measures import CurveSchedule
 from gymposium_train.run.start import start_run
 
 
-def replies(failed: float) -> dict[str, float]:
+def make_metrics(failed: float) -> dict[str, float]:
     return {"rollout/illegal": failed / 2, "rollout/unparsable": failed / 2, "rollout/cut_off": 0.0}
 
 
-def test_a_policy_is_spoilt_if_it_answered_before_and_fails_now() -> None:
+def test_policy_is_broken_if_replies_start_to_fail() -> None:
     health = Health()
-    assert health.check_rollout(replies(0.9)) == ""  # it could not answer before training either
-    assert health.check_rollout(replies(0.2)) == ""
-    assert health.check_rollout(replies(0.5)) == ""
-    assert health.check_rollout(replies(0.6)) == "60% of the replies fail"
+    assert health.check_rollout(make_metrics(0.9)) == ""  # it could not answer before training either
+    assert health.check_rollout(make_metrics(0.2)) == ""
+    assert health.check_rollout(make_metrics(0.5)) == ""
+    assert health.check_rollout(make_metrics(0.6)) == "60% of the replies fail"
 
 
-def test_an_update_is_too_large_by_its_kl_or_by_what_was_clipped() -> None:
+def test_update_is_too_large_by_kl_or_clip_fraction() -> None:
     health = Health()
     assert health.check_update({}, 0.6) == ""  # there were no rows
     assert health.check_update({"train/approx_kl": 0.05, "train/clipfrac": 0.3}, 0.6) == ""
@@ -40,7 +40,7 @@ def test_an_update_is_too_large_by_its_kl_or_by_what_was_clipped() -> None:
     assert health.check_update(clipped | {"train/clipfrac": 1.0}, GspoSettings().clip_limit) == ""
 
 
-def test_a_run_ends_after_its_steps_too_many_rollbacks_or_tied_steps(quick_config: Any) -> None:
+def test_run_stops_after_steps_rollbacks_or_ties(quick_config: Any) -> None:
     health = Health()
     stop = StopRule(Pace(quick_config("steps=4", "control=false")), health)
     for _ in range(MAX_IDLE_STEPS - 1):
@@ -58,9 +58,7 @@ def test_a_run_ends_after_its_steps_too_many_rollbacks_or_tied_steps(quick_confi
 
 
 @pytest.mark.parametrize(("every", "due"), [(0, []), (3, [3, 6, 7]), (None, [1, 2, 3, 4, 5, 6, 7])])
-def test_the_curve_has_a_point_every_so_often_and_at_the_end(
-    quick_config: Any, every: int | None, due: list[int]
-) -> None:
+def test_curve_has_regular_points_and_a_final_one(quick_config: Any, every: int | None, due: list[int]) -> None:
     pace = Pace(quick_config("steps=7", "control=false"))
     curve, found = CurveSchedule(every, pace, 0), []
     for done in range(1, 8):
@@ -71,7 +69,7 @@ def test_the_curve_has_a_point_every_so_often_and_at_the_end(
     assert found == due
 
 
-def test_a_budget_limits_the_time_for_points(quick_config: Any) -> None:
+def test_budget_limits_time_for_curve_points(quick_config: Any) -> None:
     """Each step reaches another tenth of the budget, but points may take only a tenth of the time."""
     pace = Pace(quick_config("budget=100.0", "control=false", without=("steps", "rollout.growth")))
     curve, due = CurveSchedule(None, pace, 0), []
@@ -83,7 +81,7 @@ def test_a_budget_limits_the_time_for_points(quick_config: Any) -> None:
     assert due == [True, True, False, True]
 
 
-def test_a_run_goes_back_a_few_times_and_then_ends_with_the_last_good_weights(
+def test_run_rolls_back_and_ends_with_last_good_weights(
     quick_config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every update counts as too large."""
@@ -109,7 +107,7 @@ def test_a_run_goes_back_a_few_times_and_then_ends_with_the_last_good_weights(
     assert f"and training ends after {MOST_SETBACKS + 1} rollbacks." in said
 
 
-def test_the_weights_to_which_a_run_goes_back_are_kept_while_it_needs_them(
+def test_rollback_weights_are_kept_while_needed(
     quick_config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The replies of steps 4 and 5 count as failed, those of step 5 after it went back: the last good weights are older

@@ -1,4 +1,4 @@
-"""Ctrl-C in the real command: the step is completed, and a checkpoint is written from which --resume continues."""
+"""Ctrl-C in the real command: the step finishes and writes a checkpoint for --resume."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gymposium_train.run.start import resume_run, start_run
 NO_CURVE = ("evaluation.every=0", "evaluation.curve_matches=")
 
 
-def test_ctrl_c_waits_for_the_end_of_a_step(tmp_path: Path, quick_config: Any) -> None:
+def test_ctrl_c_finishes_the_step(tmp_path: Path, quick_config: Any) -> None:
     config = tmp_path / "run.toml"
     config.write_text(config_to_toml(quick_config("steps=200", "checkpoints.every=200", *NO_CURVE)))
     command = [sys.executable, "-m", "gymposium.cli.main", "train", str(config), "--out", str(tmp_path / "run")]
@@ -47,7 +47,7 @@ def test_ctrl_c_waits_for_the_end_of_a_step(tmp_path: Path, quick_config: Any) -
 
 
 @pytest.mark.parametrize("used", [100.0, 900.0])
-def test_a_resumed_run_uses_the_rest_of_its_budget(tmp_path: Path, quick_config: Any, used: float) -> None:
+def test_resumed_run_uses_its_remaining_budget(tmp_path: Path, quick_config: Any, used: float) -> None:
     """Whatever it has used, the next step is assumed to take as long as the last one, not as all steps so far."""
     steps: list[int] = []
 

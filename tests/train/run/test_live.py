@@ -1,4 +1,4 @@
-"""The display of a run: a bar, a sparkline and a few metrics in a terminal, lines elsewhere."""
+"""The live display: a bar, a sparkline and a few metrics in a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymposium_train.run.live import WIDTH, Lines, Terminal, arrow, format_resul
 from gymposium_train.util.progress import say
 
 
-def drawn(terminal: Terminal, console: Console) -> str:
+def render_terminal(terminal: Terminal, console: Console) -> str:
     with console.capture() as captured:
         console.print(terminal.render())
     return captured.get()
@@ -25,7 +25,7 @@ def console() -> Console:
     return Console(file=io.StringIO(), force_terminal=True, width=110, height=20, color_system=None)
 
 
-def test_a_terminal_shows_one_sparkline_and_a_handful_of_metrics(console: Console) -> None:
+def test_terminal_shows_one_sparkline_and_key_metrics(console: Console) -> None:
     terminal = Terminal(console)
     with terminal.stage("Training", 10) as bar:
         for step in range(4):
@@ -33,7 +33,7 @@ def test_a_terminal_shows_one_sparkline_and_a_handful_of_metrics(console: Consol
             metrics |= {"rollout/illegal": 0.01, "rollout/unparsable": 0.005, "train/grad_norm": 3.0}
             terminal.show({**metrics, "name": "text"}, "train")
             bar.advance(summary(metrics))
-        progress, line = drawn(terminal, console).splitlines()
+        progress, line = render_terminal(terminal, console).splitlines()
     assert progress.split()[0] == "Training"
     assert "4/10" in progress
     assert line == "  ▁▃▆█  reward +0.75  win 50%  entropy 1.00  KL 0.002  failed 1.5%"
@@ -44,26 +44,26 @@ def test_other_metrics_are_shown_on_request(console: Console) -> None:
     with terminal.stage("Training", 10):
         for step in range(4):
             terminal.show({"train/grad_norm": 1.0 - step / 4, "perf/seconds": 2.0, "perf/rows": 1, "train/x": 1.0})
-        lines = drawn(terminal, console).splitlines()
+        lines = render_terminal(terminal, console).splitlines()
     assert [line.split()[0] for line in lines] == ["perf/rows", "perf/seconds", "train/grad_norm", "Training"]
     assert lines[2].split()[1:] == ["0.25", "↘", "█▆▃▁"]
 
 
-def test_the_picture_is_no_wider_than_the_terminal() -> None:
+def test_display_fits_the_terminal_width() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=80, height=24, color_system=None)
     terminal = Terminal(console)
     with terminal.stage("Control (more SFT), CPU seconds", 1000) as bar:
         for step in range(100):
             terminal.show({"rollout/reward": float(step)}, "train")
         bar.advance("reward +0.42  win 66%  entropy 0.47  KL 0.0025  failed 12.5%")
-        lines = drawn(terminal, console).splitlines()
+        lines = render_terminal(terminal, console).splitlines()
     assert len(lines) == 2
     assert all(len(line) <= 80 for line in lines)
     assert "█  reward" in lines[1]
     assert lines[1].endswith("failed 12.5%")
 
 
-def test_a_phase_that_is_done_leaves_its_sparkline(console: Console) -> None:
+def test_finished_stage_leaves_its_sparkline(console: Console) -> None:
     terminal = Terminal(console)
     with terminal.stage("Cold start", 2) as bar:
         for loss in (2.0, 1.0):
@@ -78,31 +78,31 @@ def test_a_phase_that_is_done_leaves_its_sparkline(console: Console) -> None:
         "  █▁  loss 1.000  failed 25.0%",
         "trained against random: 100/100  win 62.5%  loss 37.5%",
     ]
-    assert drawn(terminal, console).strip() == ""
+    assert render_terminal(terminal, console).strip() == ""
 
 
-def test_the_picture_fits_the_terminal(console: Console) -> None:
+def test_display_fits_the_terminal_height(console: Console) -> None:
     terminal = Terminal(console, ["*"])
     with terminal.stage("Training", 10):
         terminal.show({f"train/{n}": float(n) for n in range(100)})
-        assert len(drawn(terminal, console).splitlines()) < 20
+        assert len(render_terminal(terminal, console).splitlines()) < 20
 
 
-def test_what_is_not_finite_is_not_drawn(console: Console) -> None:
+def test_non_finite_values_are_not_drawn(console: Console) -> None:
     terminal = Terminal(console, ["*"])
     terminal.show({"train/grad_norm": math.nan, "train/entropy": math.inf})
-    assert "train/" not in drawn(terminal, console)
+    assert "train/" not in render_terminal(terminal, console)
 
 
-def test_only_the_newest_values_are_drawn(console: Console) -> None:
+def test_only_newest_values_are_drawn(console: Console) -> None:
     terminal = Terminal(console, ["*"])
     for value in [1000.0, *[1.0, 2.0] * WIDTH]:
         terminal.show({"train/x": value})
-    assert drawn(terminal, console).count("█") == WIDTH // 2
+    assert render_terminal(terminal, console).count("█") == WIDTH // 2
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=WIDTH))
-def test_a_sparkline_has_a_block_for_each_value(values: list[float]) -> None:
+def test_sparkline_has_one_block_per_value(values: list[float]) -> None:
     line = sparkline(values)
     assert len(line) == len(values)
     if min(values) < max(values):
@@ -110,11 +110,11 @@ def test_a_sparkline_has_a_block_for_each_value(values: list[float]) -> None:
         assert line[values.index(min(values))] == "▁"
 
 
-def test_arrows() -> None:
+def test_arrow_shows_the_trend() -> None:
     assert (arrow([1.0]), arrow([2.0, 2.0]), arrow([1.0, 2.0]), arrow([2.0, 1.0])) == ("→", "→", "↗", "↘")
 
 
-def test_what_is_told_is_printed_by_the_console_of_the_picture(
+def test_messages_use_the_console_of_the_display(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another console would print it into the picture."""
@@ -129,7 +129,7 @@ def test_what_is_told_is_printed_by_the_console_of_the_picture(
     assert printed[-1] is not printed[0]
 
 
-def test_elsewhere_there_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_is_lines_outside_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with view() as shown:
         assert isinstance(shown, Lines)
         with shown.stage("Training", 10, lines=5) as bar:
@@ -139,7 +139,7 @@ def test_elsewhere_there_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.splitlines() == [f"Training: {n}/10  step {n - 1}" for n in (2, 4, 6, 8, 10)]
 
 
-def test_a_log_has_the_result_of_a_stage(capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_includes_the_stage_result(capsys: pytest.CaptureFixture[str]) -> None:
     with Lines().stage("cold start against random", 2) as bar:
         bar.advance("", 0)  # nothing to say yet
         bar.advance("", 2)
@@ -150,7 +150,7 @@ def test_a_log_has_the_result_of_a_stage(capsys: pytest.CaptureFixture[str]) -> 
     ]
 
 
-def test_in_a_log_no_ten_seconds_pass_without_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_prints_at_least_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     seconds = iter(range(0, 1000, 4))
     with Lines(lambda: next(seconds)).stage("Random matches", 1000, lines=2) as bar:
         for _ in range(7):
@@ -159,7 +159,7 @@ def test_in_a_log_no_ten_seconds_pass_without_a_line(capsys: pytest.CaptureFixtu
     assert said == ["3/1000", "6/1000"]
 
 
-def test_the_time_left_follows_from_the_work_that_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+def test_remaining_time_follows_remaining_work(capsys: pytest.CaptureFixture[str]) -> None:
     """Each later step costs twice as much. The step that was done before does not count as fast."""
     seconds = iter([0, 100, 300])
     stage = Lines(lambda: next(seconds)).stage("Training", 4, lines=4, done=1, work=[1.0, 2.0, 4.0, 8.0])
@@ -172,17 +172,17 @@ def test_the_time_left_follows_from_the_work_that_is_left(capsys: pytest.Capture
     ]
 
 
-def test_the_metrics_of_the_cold_start_are_not_continued_in_training(console: Console) -> None:
+def test_training_metrics_do_not_continue_the_cold_start(console: Console) -> None:
     terminal = Terminal(console, ["*"])
     for loss in (2.0, 1.0):
         terminal.show({"train/sft_loss": loss, "train/grad_norm": loss}, "cold_start")
     terminal.show({"eval/tic_tac_toe/random/win": 0.5})
     terminal.show({"train/grad_norm": 0.1, "rollout/reward": 0.5}, "train")
-    lines = drawn(terminal, console).splitlines()
+    lines = render_terminal(terminal, console).splitlines()
     assert [line.split()[0] for line in lines if line.strip()][:3] == [
         "eval/tic_tac_toe/random/win",
         "rollout/reward",
         "train/grad_norm",
     ]
     assert lines[2].split()[1:] == ["0.1", "→", "▄"]
-    assert "sft_loss" not in drawn(terminal, console)
+    assert "sft_loss" not in render_terminal(terminal, console)

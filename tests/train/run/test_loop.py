@@ -1,4 +1,4 @@
-"""The training loop with a real small model: rating, credit, learning, and the metrics of a step."""
+"""The training loop with a real small model: rating, credit, learning, and step metrics."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def steps(mine: Training, *numbers: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", ["grpo", "rloo", "baseline", "rae", "gae", "gigpo"])
-def test_each_credit_learns_from_a_rollout_that_is_on_policy(model_directory: Path, tmp_path: Path, kind: Any) -> None:
+def test_each_credit_learns_on_policy(model_directory: Path, tmp_path: Path, kind: Any) -> None:
     with training(model_directory, tmp_path, credit=CREDITS.kinds()[kind]()) as mine:
         (metrics,) = steps(mine, 0)
     assert metrics["train/rows"] > 0
@@ -105,7 +105,7 @@ def test_each_credit_learns_from_a_rollout_that_is_on_policy(model_directory: Pa
 
 
 @pytest.mark.parametrize(("bonus", "legality"), [(0.0, 0.0), (0.01, 0.0), (0.0, 1.0)])
-def test_legal_replies_are_noted_only_for_terms_of_the_loss(
+def test_legal_replies_are_recorded_only_for_loss_terms(
     model_directory: Path, tmp_path: Path, bonus: float, legality: float
 ) -> None:
     spans: list[Span] = []
@@ -129,7 +129,7 @@ def test_legal_replies_are_noted_only_for_terms_of_the_loss(
         assert metrics["train/illegality"] > 0.0
 
 
-def test_a_step_says_its_speed_and_its_times(model_directory: Path, tmp_path: Path) -> None:
+def test_step_reports_speed_and_times(model_directory: Path, tmp_path: Path) -> None:
     learned: list[int] = []
     with training(model_directory, tmp_path, entropy=Entropy()) as mine:
         mine.keep = lambda step, groups: learned.extend(
@@ -145,7 +145,7 @@ def test_a_step_says_its_speed_and_its_times(model_directory: Path, tmp_path: Pa
     assert metrics["train/entropy"] > 0.0
 
 
-def test_a_step_is_the_same_whoever_computes_it_again(model_directory: Path, tmp_path: Path) -> None:
+def test_recomputed_step_is_identical(model_directory: Path, tmp_path: Path) -> None:
     settings = {"stages": (Stage(opponents={"self": 1.0, "random": 1.0}),), "credit": RaeSettings()}
     with training(model_directory, tmp_path / "a", **settings) as mine:
         first, tensors, state = steps(mine, 0), dict(mine.trainee.learner.tensors()), mine.state()
@@ -160,7 +160,7 @@ def test_a_step_is_the_same_whoever_computes_it_again(model_directory: Path, tmp
         assert steps(anew, 0) == first
 
 
-def test_to_keep_what_was_learned_from_changes_no_number(model_directory: Path, tmp_path: Path) -> None:
+def test_keeping_samples_changes_no_metrics(model_directory: Path, tmp_path: Path) -> None:
     file = tmp_path / "samples.jsonl"
     found = []
     for name, every in (("a", 0), ("b", 1)):
@@ -178,7 +178,7 @@ def test_to_keep_what_was_learned_from_changes_no_number(model_directory: Path, 
         assert one["advantages"][0] != 0.0
 
 
-def test_replies_of_kept_steps_are_shown_from_the_best_to_the_worst(model_directory: Path, tmp_path: Path) -> None:
+def test_kept_replies_are_shown_best_to_worst(model_directory: Path, tmp_path: Path) -> None:
     shown: list[str] = []
     file = tmp_path / "samples.jsonl"
     with training(model_directory, tmp_path, lambda group: [Reward(float(n)) for n in range(len(group))]) as mine:
@@ -198,7 +198,7 @@ def test_replies_of_kept_steps_are_shown_from_the_best_to_the_worst(model_direct
     assert replies[0][0] == "".join(pieces(best["ids"][turn["start"] : turn["stop"]]))
 
 
-def test_groups_that_are_tied_are_kept_as_such_with_no_weight(model_directory: Path, tmp_path: Path) -> None:
+def test_tied_groups_are_kept_without_weight(model_directory: Path, tmp_path: Path) -> None:
     file = tmp_path / "samples.jsonl"
     file.write_text('{"format":"gymposium-samp', encoding="utf-8")  # an earlier writer was cut off
     with training(model_directory, tmp_path, lambda group: [Reward(0.5) for _ in group]) as mine:
@@ -210,7 +210,7 @@ def test_groups_that_are_tied_are_kept_as_such_with_no_weight(model_directory: P
     assert weights == {0.0}
 
 
-def test_groups_that_are_paid_alike_teach_nothing_and_are_counted(model_directory: Path, tmp_path: Path) -> None:
+def test_tied_groups_are_skipped_and_counted(model_directory: Path, tmp_path: Path) -> None:
     def alike(group: Sequence[Trajectory]) -> list[Reward]:
         return [Reward(0.5) for _ in group]
 
@@ -221,7 +221,7 @@ def test_groups_that_are_paid_alike_teach_nothing_and_are_counted(model_director
     assert "train/policy_loss" not in metrics
 
 
-def test_groups_that_cannot_be_rated_are_dropped_and_counted(model_directory: Path, tmp_path: Path) -> None:
+def test_unrated_groups_are_dropped_and_counted(model_directory: Path, tmp_path: Path) -> None:
     def some(group: Sequence[Trajectory]) -> list[Reward]:
         if group[0].seat == 1:
             raise UnratedGroup("the judge is out")
@@ -234,7 +234,7 @@ def test_groups_that_cannot_be_rated_are_dropped_and_counted(model_directory: Pa
     assert metrics["rollout/reward"] == metrics["rollout/reward/turns"]
 
 
-def test_seats_of_one_match_never_share_a_baseline(model_directory: Path, tmp_path: Path) -> None:
+def test_seats_of_a_match_never_share_a_baseline(model_directory: Path, tmp_path: Path) -> None:
     """One seat gets a reward of 1 and the other -1, for any reply: a shared baseline would reward the seat. (Both reply
     at once, because an untrained model's first reply ends the match.)"""
 
@@ -250,14 +250,14 @@ def test_seats_of_one_match_never_share_a_baseline(model_directory: Path, tmp_pa
         assert metrics.get("train/advantage_std", 0.0) == pytest.approx(0.0)
 
 
-def test_rows_that_are_too_long_are_left_out_and_counted(model_directory: Path, tmp_path: Path) -> None:
+def test_too_long_rows_are_dropped_and_counted(model_directory: Path, tmp_path: Path) -> None:
     with training(model_directory, tmp_path, optimizer=Optimizer(max_row=10)) as mine:
         (metrics,) = steps(mine, 0)
     assert metrics["train/rows"] == 0
     assert metrics["train/rows_too_long"] > 0
 
 
-def test_k1_comes_off_the_rewards_of_whoever_has_moved_away(model_directory: Path, tmp_path: Path) -> None:
+def test_k1_penalty_lowers_rewards_after_drift(model_directory: Path, tmp_path: Path) -> None:
     kl = Kl(weight=10.0, estimator="k1")
     with training(model_directory, tmp_path, credit=GrpoSettings(normalise=False), kl=kl) as mine:
         steps(mine, 0, 1)
@@ -270,7 +270,7 @@ def test_k1_comes_off_the_rewards_of_whoever_has_moved_away(model_directory: Pat
             assert episode.total == pytest.approx(episode.reward.total - 10.0 * distance, abs=1e-6)
 
 
-def test_imitation_beside_is_asked_for_once_an_optimizer_step(model_directory: Path, tmp_path: Path) -> None:
+def test_imitation_is_sampled_once_per_optimizer_step(model_directory: Path, tmp_path: Path) -> None:
     with training(model_directory, tmp_path, sft=Sft(weight=0.5), optimizer=Optimizer(epochs=2, minibatches=2)) as mine:
         chat, asked = mine.trainee.player.chat, []
 
@@ -285,7 +285,7 @@ def test_imitation_beside_is_asked_for_once_an_optimizer_step(model_directory: P
     assert metrics["train/sft_loss"] > 0.0
 
 
-def test_while_the_critic_warms_up_the_policy_stays(model_directory: Path, tmp_path: Path) -> None:
+def test_critic_warmup_keeps_the_policy(model_directory: Path, tmp_path: Path) -> None:
     settings = {"credit": GaeSettings(critic=Critic(warmup=1))}
     with training(model_directory, tmp_path, **settings) as mine:
         before = {name: p.clone() for name, p in mine.trainee.learner.named.items()}
@@ -356,16 +356,16 @@ class HandMadeSource:
         self.asked = state["asked"]
 
 
-def odd(group: Sequence[HandMade]) -> list[Reward]:
+def rate_odd_tokens(group: Sequence[HandMade]) -> list[Reward]:
     """A reward for odd tokens."""
     return [Reward(float(sum(token % 2 for turn in one.turns for token in turn.trace.completion.ids))) for one in group]
 
 
-def test_a_step_learns_from_trajectories_without_a_match(model_directory: Path, tmp_path: Path) -> None:
+def test_step_learns_from_trajectories_without_a_match(model_directory: Path, tmp_path: Path) -> None:
     file = tmp_path / "samples.jsonl"
     at_one = Prompting(temperature=1.0)  # as the source samples
     settings = {"credit": RaeSettings(), "stages": SELF, "entropy": Entropy(), "prompting": at_one}
-    with training(model_directory, tmp_path, odd, **settings) as mine:
+    with training(model_directory, tmp_path, rate_odd_tokens, **settings) as mine:
         mine.source = HandMadeSource(mine.trainee)
         mine.keep = SamplesFile(file, Samples(every=1), 4, mine.trainee.player.chat.pieces).keep
         first, second = steps(mine, 0, 1)

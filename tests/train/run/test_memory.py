@@ -1,4 +1,4 @@
-"""A run's memory: what is estimated, which layout follows, and what would make it fit."""
+"""Memory of a run: estimates, the chosen layout, and suggestions to make it fit."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def limit_device_memory(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "get_device_memory", lambda device: size)
 
 
-def chosen(found: TrainConfig) -> tuple[Any, Any]:
+def choose_layout(found: TrainConfig) -> tuple[Any, Any]:
     return found.optimizer.layout, found.optimizer.checkpointing
 
 
-def test_a_layout_follows_from_model_and_memory(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layout_follows_model_and_memory(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = config(model_directory)
-    assert chosen(mine) == (None, None)
+    assert choose_layout(mine) == (None, None)
     sizes = {}
     for how in (("shared", "false"), ("packed", "false"), ("packed", "true")):
         given = change_config(mine, f"optimizer.layout={how[0]}", f"optimizer.checkpointing={how[1]}")
@@ -35,23 +35,23 @@ def test_a_layout_follows_from_model_and_memory(model_directory: Path, monkeypat
         assert with_layout(given) is given
     assert sizes["packed", "true"] < min(sizes["packed", "false"], sizes["shared", "false"])
     limit_device_memory(2 * max(sizes.values()), monkeypatch)
-    assert chosen(with_layout(mine)) == ("shared", False)
+    assert choose_layout(with_layout(mine)) == ("shared", False)
     limit_device_memory(2 * max(sizes.values()) - 2, monkeypatch)
-    assert chosen(with_layout(mine))[0] == "packed" or sizes["packed", "false"] > sizes["shared", "false"]
+    assert choose_layout(with_layout(mine))[0] == "packed" or sizes["packed", "false"] > sizes["shared", "false"]
     limit_device_memory(1, monkeypatch)
-    assert chosen(with_layout(mine)) == ("packed", True)
-    assert chosen(with_layout(change_config(mine, "optimizer.checkpointing=false"))) == ("packed", False)
-    assert chosen(with_layout(change_config(mine, "optimizer.layout=padded"))) == ("padded", True)
+    assert choose_layout(with_layout(mine)) == ("packed", True)
+    assert choose_layout(with_layout(change_config(mine, "optimizer.checkpointing=false"))) == ("packed", False)
+    assert choose_layout(with_layout(change_config(mine, "optimizer.layout=padded"))) == ("padded", True)
 
 
-def test_several_processes_pack_and_small_models_share(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert chosen(with_layout(TrainConfig(games=("tic_tac_toe",)))) == ("shared", False)
+def test_distributed_runs_pack_and_small_models_share(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choose_layout(with_layout(TrainConfig(games=("tic_tac_toe",)))) == ("shared", False)
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert chosen(with_layout(TrainConfig(games=("tic_tac_toe",)))) == ("packed", False)
-    assert chosen(with_layout(config(model_directory))) == ("packed", False)
+    assert choose_layout(with_layout(TrainConfig(games=("tic_tac_toe",)))) == ("packed", False)
+    assert choose_layout(with_layout(config(model_directory))) == ("packed", False)
 
 
-def test_a_penalty_and_an_own_engine_hold_further_weights(model_directory: Path) -> None:
+def test_reference_and_own_engine_add_weights(model_directory: Path) -> None:
     plain = estimate_memory(config(model_directory, "model.tune=full", "kl.weight=0"))
     held = estimate_memory(config(model_directory, "model.tune=full", "kl.weight=0.1", "engine.kind=own"))
     assert (plain.reference, plain.engine) == (0, 0)
@@ -59,7 +59,7 @@ def test_a_penalty_and_an_own_engine_hold_further_weights(model_directory: Path)
     assert held.total == plain.total + held.reference + held.engine
 
 
-def test_what_would_make_a_run_fit(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_suggests_settings_that_fit(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = config(model_directory, "optimizer.layout=packed", "optimizer.checkpointing=false")
     fewer = estimate_memory(change_config(mine, "optimizer.checkpointing=true"))
     assert estimate_memory(mine).fits

@@ -1,4 +1,4 @@
-"""The reference of metrics lists exactly the metrics of runs."""
+"""The metrics reference lists exactly the metrics of runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EVERYTHING = (
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> set[str]:
+def run_metrics(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> set[str]:
     """All names in the metrics of two runs that together have every metric."""
     folder = tmp_path_factory.mktemp("runs")
     chats = folder / "chats.jsonl"
@@ -51,11 +51,11 @@ def shown(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> set[st
     return {name for run in runs for entry in run.metrics() for name in entry} - {"stage", "step"}
 
 
-def test_what_a_run_shows_is_documented(shown: set[str]) -> None:
-    assert sorted(name for name in shown if find_metric(name) is None) == []
+def test_every_metric_is_documented(run_metrics: set[str]) -> None:
+    assert sorted(name for name in run_metrics if find_metric(name) is None) == []
 
 
-def test_what_is_documented_is_shown_by_a_run(shown: set[str]) -> None:
-    found = {find_metric(name) for name in shown}
+def test_every_documented_metric_exists(run_metrics: set[str]) -> None:
+    found = {find_metric(name) for name in run_metrics}
     of_a_gpu = [] if torch.cuda.is_available() else ["perf/memory_device"]
     assert sorted(metric.name for metric in load_metrics() if metric not in found) == of_a_gpu

@@ -1,4 +1,4 @@
-"""A run that computes in bfloat16 learns and saves the same as one in float32."""
+"""A run in bfloat16 learns and saves the same as one in float32."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OVERRIDES = (
 )
 
 
-def moved(before: Path, after: Path) -> float:
+def compute_changed_share(before: Path, after: Path) -> float:
     """The share of weights that differ between two model directories."""
     found = [load_file(place / "model.safetensors") for place in (before, after)]
     for tensors in found:
@@ -37,18 +37,21 @@ def moved(before: Path, after: Path) -> float:
 
 
 @pytest.mark.slow
-def test_stages_hand_on_all_that_was_learned(quick_config: Any, tmp_path: Path) -> None:
+def test_stages_preserve_learned_weights(quick_config: Any, tmp_path: Path) -> None:
     shares = {}
     for precision in ("fp32", "bf16"):
         config = quick_config(*OVERRIDES, f"optimizer.precision={precision}", without=("model.lora",))
         run: RunDirectory = start_run(tmp_path / precision, config)
-        shares[precision] = [moved(run.base, run.cold_start), moved(run.cold_start, run.model)]
+        shares[precision] = [
+            compute_changed_share(run.base, run.cold_start),
+            compute_changed_share(run.cold_start, run.model),
+        ]
     assert shares["fp32"][0] > 0.95
     assert shares["fp32"][1] > 0.95
     assert shares["bf16"] == pytest.approx(shares["fp32"], abs=0.01)
 
 
-def test_a_lora_is_trained_on_a_base_in_16_bits(quick_config: Any, tmp_path: Path) -> None:
+def test_lora_trains_on_a_16_bit_base(quick_config: Any, tmp_path: Path) -> None:
     config = quick_config(
         "steps=1",
         "credit.kind=rae",
@@ -66,7 +69,7 @@ def test_a_lora_is_trained_on_a_base_in_16_bits(quick_config: Any, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_imitation_with_a_lora_is_merged_into_a_model_in_float32(quick_config: Any, tmp_path: Path) -> None:
+def test_imitated_lora_is_merged_in_float32(quick_config: Any, tmp_path: Path) -> None:
     """Each layer changes by a matrix of the LoRA's rank; embeddings stay. The control goes on in the same way."""
     config = quick_config(
         "steps=1",

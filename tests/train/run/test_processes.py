@@ -1,4 +1,4 @@
-"""A run on two processes ends with the numbers of one process, and one process can resume from its checkpoints."""
+"""A run on two processes matches one process, and one process can resume its checkpoints."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--np
 GYMPOSIUM = str(Path(sys.executable).with_name("gymposium"))
 
 
-def on_two(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run_on_two_processes(*arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.run(
         [*TORCHRUN, GYMPOSIUM, "train", *arguments], capture_output=True, text=True, check=False, env=environment
@@ -62,14 +62,12 @@ def without_seconds(data: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_two_processes_end_with_the_numbers_of_one(
-    quick_config: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_two_processes_match_one(quick_config: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     config: TrainConfig = quick_config(*OVERRIDES)
     alone = start_run(tmp_path / "alone", config)
     file = tmp_path / "config.toml"
     file.write_text(config_to_toml(config), encoding="utf-8")
-    done = on_two(str(file), "--out", str(tmp_path / "two"), "--json")
+    done = run_on_two_processes(str(file), "--out", str(tmp_path / "two"), "--json")
     assert done.returncode == 0, done.stderr[-20_000:]
     two = RunDirectory(tmp_path / "two")
     assert "Warning" not in done.stderr  # FSDP2 warns of wrong gradients if a layer returns a view
@@ -101,7 +99,7 @@ def test_two_processes_end_with_the_numbers_of_one(
         ("model.load=4bit", "cannot be split over processes"),
     ],
 )
-def test_what_cannot_be_shared_out_is_refused(
+def test_undistributable_settings_are_refused(
     quick_config: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, override: str, said: str
 ) -> None:
     name = override.partition("=")[0]
@@ -117,7 +115,7 @@ def test_what_cannot_be_shared_out_is_refused(
 
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
-def test_processes_on_a_cluster_are_placed_after_the_config_is_checked(more: tuple[str, ...]) -> None:
+def test_config_is_checked_before_cluster_processes_start(more: tuple[str, ...]) -> None:
     typed = ["train", "--game", "tic_tac_toe", "--executor", "no_such_cluster", "--processes", "2", *more]
     refused = CliRunner().invoke(app, [*typed, "engine.kind=shared"])
     assert refused.exit_code == 2

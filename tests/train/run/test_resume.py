@@ -1,4 +1,4 @@
-"""A run that is killed at any moment and resumed ends with the numbers of an uninterrupted one."""
+"""A run that is killed at any moment and resumed matches an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def size(file: Path) -> int:
     return file.stat().st_size if file.exists() else 0
 
 
-def killed(process: BaseProcess, reached: Callable[[], bool]) -> bool:
+def run_and_kill(process: BaseProcess, reached: Callable[[], bool]) -> bool:
     """Start a process and kill it without warning when a condition holds. False if it ended before."""
     process.start()
     while process.is_alive() and not reached():
@@ -88,7 +88,7 @@ def killed(process: BaseProcess, reached: Callable[[], bool]) -> bool:
     return process.exitcode != 0
 
 
-def begun(children: Any, run: RunDirectory, config: TrainConfig) -> BaseProcess:
+def start_process(children: Any, run: RunDirectory, config: TrainConfig) -> BaseProcess:
     """A process that begins or resumes the run."""
     if run.config_file.exists():
         return children.Process(target=resume_run, args=(run.path,))
@@ -124,17 +124,17 @@ def records(file: Path) -> list[dict[str, Any]]:
         pytest.param(CRITIC, ("model.lora",), 1, id="critic", marks=pytest.mark.slow),
     ],
 )
-def test_killed_again_and_again_it_ends_with_the_same_numbers(
+def test_repeatedly_killed_run_ends_with_the_same_numbers(
     overrides: tuple[str, ...], without: tuple[str, ...], every: int, children: Any, quick_config: Any, tmp_path: Path
 ) -> None:
     config = quick_config(*overrides, without=without)
     whole, run = RunDirectory(tmp_path / "whole"), RunDirectory(tmp_path / "killed")
-    finish(begun(children, whole, config))
+    finish(start_process(children, whole, config))
     rng = random.Random(5)
     chosen = islice(moments(run, rng), every - 1, None, every)
-    hit = [name for name, reached in chosen if killed(begun(children, run, config), reached)]
+    hit = [name for name, reached in chosen if run_and_kill(start_process(children, run, config), reached)]
     assert len(hit) == 10 // every, hit
-    finish(begun(children, run, config))
+    finish(start_process(children, run, config))
 
     result = "adapter/adapter_model.safetensors" if config.model.tune == "lora" else "model/model.safetensors"
     assert (run.path / result).read_bytes() == (whole.path / result).read_bytes()

@@ -1,4 +1,4 @@
-"""A model that calls tools as its chat template does learns in a world: lessons, rows and a whole run."""
+"""A model that calls tools through its chat template learns in a world: lessons, rows and a whole run."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class ScriptedEngine:
         raise NotImplementedError
 
 
-def played_again(loaded: LoadedModel, match: MatchResult, *, context: str, thoughts: str = "") -> MatchResult:
+def replay_with_model(loaded: LoadedModel, match: MatchResult, *, context: str, thoughts: str = "") -> MatchResult:
     """The match played by a model that makes the same calls."""
     engine = ScriptedEngine(loaded, [turn.text for turn in match.turns], thoughts)
     sampling = Sampling(0.8, REPLY)
@@ -124,7 +124,7 @@ def random_match(game: Game, context: str = "state") -> MatchResult:
     return next(match for match in author.play(30) if len(match.turns) > 2)
 
 
-def by_expert(game: Game) -> MatchResult:
+def play_with_expert(game: Game) -> MatchResult:
     [match] = play([MatchJob("expert", game, [make_player("tracker")], 4)])
     assert match.paid == (1.0,)
     return match
@@ -132,9 +132,7 @@ def by_expert(game: Game) -> MatchResult:
 
 @pytest.mark.parametrize("context", ["state", "full"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_lesson_is_what_a_player_reads_and_what_the_template_makes_of_its_calls(
-    models: Models, parcels: Game, family: str, context: str
-) -> None:
+def test_lessons_match_the_prompts_and_calls_of_play(models: Models, parcels: Game, family: str, context: str) -> None:
     loaded, match = models(family), random_match(parcels, context)
     chat, moves = loaded.chat, [turn.text for turn in match.turns]
     found = tokenized(all_moves([match]), chat, room=CONTEXT, max_tokens=REPLY).demonstrations
@@ -143,12 +141,12 @@ def test_a_lesson_is_what_a_player_reads_and_what_the_template_makes_of_its_call
     assert isinstance(form, ToolsReader)
     assert [form.bind(list_tools(parcels)).extract_move(chat.read(one.completion)) for one in found] == moves
     assert [one.prompt for one in found] == [
-        trace.prompt for trace in collect_traces(played_again(loaded, match, context=context))
+        trace.prompt for trace in collect_traces(replay_with_model(loaded, match, context=context))
     ]
     assert all("Look up where a parcel is" in chat.tokenizer.decode(one.prompt) for one in found)
 
 
-def test_tags_of_calls_are_control_tokens_and_calls_as_text_are_not(models: Models) -> None:
+def test_only_real_call_tags_are_control_tokens(models: Models) -> None:
     """Arguments hold text from games, in which nothing becomes a control token."""
     chat = models("qwen2.5").chat
     tag = chat.tokenizer.convert_tokens_to_ids("<tool_call>")
@@ -161,13 +159,13 @@ def test_tags_of_calls_are_control_tokens_and_calls_as_text_are_not(models: Mode
     assert tag not in found.completion
 
 
-def test_calls_that_the_template_cannot_write_are_named(models: Models) -> None:
+def test_unsupported_calls_are_errors(models: Models) -> None:
     two = Lesson(({"role": "user", "content": "?"},), "", "a.jsonl:7", calls=(Call("a", {}), Call("b", {})))
     with pytest.raises(BadOption, match=r"^a\.jsonl:7: .*llama writes one call"):
         tokenized([two], models("llama3").chat, room=CONTEXT, max_tokens=REPLY)
 
 
-def learnt(directory: Path, chats: Iterable[dict[str, Any]], chat: Chat) -> list[Demonstration]:
+def list_lessons(directory: Path, chats: Iterable[dict[str, Any]], chat: Chat) -> list[Demonstration]:
     """What a cold start learns from a file of these chats."""
     (directory / "data.jsonl").write_text("".join(json.dumps(line) + "\n" for line in chats))
     lessons = read_chats([directory / "data.jsonl"], thinking=chat.thinking)
@@ -175,34 +173,34 @@ def learnt(directory: Path, chats: Iterable[dict[str, Any]], chat: Chat) -> list
 
 
 @pytest.mark.parametrize(("family", "per"), [("qwen2.5", "match"), ("qwen3", "turn"), ("llama3", "turn")])
-def test_chats_of_an_expert_are_lessons_of_calls(
-    models: Models, parcels: Game, tmp_path: Path, family: str, per: Any
-) -> None:
-    loaded, match = models(family), by_expert(parcels)
+def test_expert_chats_make_call_lessons(models: Models, parcels: Game, tmp_path: Path, family: str, per: Any) -> None:
+    loaded, match = models(family), play_with_expert(parcels)
     chats = make_lines(Record.from_match(match), 0, PlayerSettings(reply="tools", context="full"), per)
-    expected = collect_traces(played_again(loaded, match, context="full"))
+    expected = collect_traces(replay_with_model(loaded, match, context="full"))
     assert len(expected) == 3
-    assert [(one.prompt, one.completion) for one in learnt(tmp_path, chats, loaded.chat)] == [
+    assert [(one.prompt, one.completion) for one in list_lessons(tmp_path, chats, loaded.chat)] == [
         (trace.prompt, trace.completion.ids) for trace in expected
     ]
 
 
-def test_chats_of_a_model_keep_its_thoughts(models: Models, parcels: Game, tmp_path: Path) -> None:
+def test_model_chats_keep_thoughts(models: Models, parcels: Game, tmp_path: Path) -> None:
     tokenizer = models("qwen3").chat.tokenizer
     loaded = LoadedModel(models("qwen3").model, Chat(tokenizer, thinking=True))
-    match = played_again(loaded, by_expert(parcels), context="full", thoughts="<think>\nWhere?\n</think>\n\n")
+    match = replay_with_model(
+        loaded, play_with_expert(parcels), context="full", thoughts="<think>\nWhere?\n</think>\n\n"
+    )
     chats = [
         *make_lines(Record.from_match(match), 0, PlayerSettings(reply="tools", context="full", thinking=True), "turn")
     ]
     for line, trace in zip(chats, collect_traces(match), strict=True):  # other trainers render the same
         how = {"tools": line["tools"], "add_generation_prompt": True, **line["chat_template_kwargs"]}
         assert tokenizer.apply_chat_template(line["prompt"], tokenize=False, **how) == tokenizer.decode(trace.prompt)
-    assert [(one.prompt, one.completion) for one in learnt(tmp_path, chats, loaded.chat)] == [
+    assert [(one.prompt, one.completion) for one in list_lessons(tmp_path, chats, loaded.chat)] == [
         (trace.prompt, trace.completion.ids) for trace in collect_traces(match)
     ]
 
 
-def test_rows_hold_what_was_sampled(models: Models, parcels: Game) -> None:
+def test_rows_hold_sampled_tokens(models: Models, parcels: Game) -> None:
     """Replies of random weights are hardly ever calls; each is asked for again, in the same row."""
     loaded = models("qwen2.5")
     player = LanguageModelPlayer(
@@ -223,11 +221,9 @@ def test_rows_hold_what_was_sampled(models: Models, parcels: Game) -> None:
 
 
 @pytest.mark.parametrize(("family", "grows"), [("qwen2.5", True), ("llama3", True), ("qwen3", False)])
-def test_the_learner_agrees_with_the_engine_on_rows_of_calls_and_results(
-    models: Models, parcels: Game, family: str, grows: bool
-) -> None:
+def test_learner_matches_engine_on_tool_rows(models: Models, parcels: Game, family: str, grows: bool) -> None:
     loaded, match = models(family), random_match(parcels)
-    rows = make_rows(collect_traces(played_again(loaded, match, context="full")))
+    rows = make_rows(collect_traces(replay_with_model(loaded, match, context="full")))
     assert len(rows) == (1 if grows else len(match.turns))
     loss = Loss(temperature=0.8, mismatch=DecoupledMismatch())
     rows = LocalLearner(loaded.model, loaded.pad, Optimizer(), loss=loss).annotate(rows)
@@ -236,7 +232,7 @@ def test_the_learner_agrees_with_the_engine_on_rows_of_calls_and_results(
 
 
 @pytest.mark.parametrize("form", ["tools", "move"])
-def test_the_cold_start_counts_a_reply_without_a_call_as_failed(models: Models, parcels: Game, form: str) -> None:
+def test_cold_start_counts_replies_without_calls_as_failed(models: Models, parcels: Game, form: str) -> None:
     chat = models("qwen2.5").chat
     [match] = RandomPlay(parcels, "full", find_reply_form(form), seed=4, tag="t").play(1)
     lot: list[Lesson] = all_moves([match])
@@ -252,7 +248,7 @@ def test_the_cold_start_counts_a_reply_without_a_call_as_failed(models: Models, 
         assert failed_share(loaded, Prompting(reply=form), [lot], seed=0, step=0) == failed
 
 
-def test_a_run_learns_calls_and_says_what_the_template_does(
+def test_run_learns_calls_and_reports_the_template(
     models: Models, parcels: Game, tmp_path: Path, quick_config: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loaded = models("qwen2.5")
@@ -289,7 +285,7 @@ def test_a_run_learns_calls_and_says_what_the_template_does(
     assert capsys.readouterr().err.count(loaded.chat.verdict) == 1
 
 
-def test_a_template_without_tools_is_told_before_a_run(models: Models, parcels: Game, tmp_path: Path) -> None:
+def test_template_without_tools_is_refused_before_a_run(models: Models, parcels: Game, tmp_path: Path) -> None:
     models("gemma").save(tmp_path / "model")
     table = {"model": {"name": str(tmp_path / "model")}, "prompting": {"reply": "tools"}, "games": [parcels.name]}
     with pytest.raises(BadConfig, match=r"prompting\.reply: .* has no tools"):

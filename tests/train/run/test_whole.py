@@ -1,4 +1,4 @@
-"""A run over several games: its files, and their use by other commands."""
+"""A run over several games: its files, and how other commands use them."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ KEPT = ("samples.every=3", "samples.tokens=3")
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> RunDirectory:
+def finished_run(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> RunDirectory:
     config = quick_config('games=["tic_tac_toe", "kuhn_poker"]', *PANEL, *KEPT)
     return start_run(tmp_path_factory.mktemp("runs") / "whole", config)
 
 
 @pytest.fixture
-def config(finished: RunDirectory) -> TrainConfig:
-    return RunDirectory.open(finished.path)[1]
+def config(finished_run: RunDirectory) -> TrainConfig:
+    return RunDirectory.open(finished_run.path)[1]
 
 
-def test_every_model_is_measured_in_every_game(finished: RunDirectory) -> None:
-    results = finished.results()
+def test_every_model_is_evaluated_in_every_game(finished_run: RunDirectory) -> None:
+    results = finished_run.results()
     assert set(results["evaluations"]) == {"cold start", "trained", "control", "anchor random", "anchor mcts-5"}
     for scores in results["evaluations"].values():
         assert list(scores) == list(GAMES)
@@ -70,8 +70,8 @@ def test_every_model_is_measured_in_every_game(finished: RunDirectory) -> None:
     assert results["cold_start"]["replies"] > 0
 
 
-def test_every_step_left_its_metrics(finished: RunDirectory, config: TrainConfig) -> None:
-    metrics = finished.metrics()
+def test_every_step_logs_metrics(finished_run: RunDirectory, config: TrainConfig) -> None:
+    metrics = finished_run.metrics()
     stages = [entry["stage"] for entry in metrics]
     assert (stages.count("cold_start"), stages.count("train")) == (config.cold_start.steps, config.steps)
     assert stages.count("control") > 0
@@ -92,18 +92,20 @@ def test_every_step_left_its_metrics(finished: RunDirectory, config: TrainConfig
 
 
 @pytest.fixture(scope="module")
-def groups(finished: RunDirectory) -> list[dict[str, Any]]:
+def groups(finished_run: RunDirectory) -> list[dict[str, Any]]:
     """The kept groups of rollouts."""
-    return [json.loads(line) for line in finished.samples_file.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in finished_run.samples_file.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
-def records(finished: RunDirectory) -> dict[str, Record]:
+def records(finished_run: RunDirectory) -> dict[str, Record]:
     """The matches that were learned from."""
-    return {record.id: record for _, record in read_records(finished.matches("train")) if isinstance(record, Record)}
+    return {
+        record.id: record for _, record in read_records(finished_run.matches("train")) if isinstance(record, Record)
+    }
 
 
-def test_the_first_step_the_last_and_some_between_are_kept(groups: list[dict[str, Any]]) -> None:
+def test_first_last_and_some_other_steps_are_kept(groups: list[dict[str, Any]]) -> None:
     assert [(group["step"], group["group"]) for group in groups] == [(s, n) for s in (1, 3, 4) for n in range(2)]
     assert [(group["game"], group["seat"], group["opponent"]) for group in groups[:2]] == [
         ("tic_tac_toe", 0, "random"),
@@ -111,9 +113,9 @@ def test_the_first_step_the_last_and_some_between_are_kept(groups: list[dict[str
     ]
 
 
-def test_whoever_looks_at_runs_reads_what_it_left(finished: RunDirectory, groups: list[dict[str, Any]]) -> None:
+def test_viewers_can_read_the_run(finished_run: RunDirectory, groups: list[dict[str, Any]]) -> None:
     """The core reads runs without this package, so it must understand the files that this package writes."""
-    (run,) = find_runs(finished.path.parent).values()
+    (run,) = find_runs(finished_run.path.parent).values()
     assert run.finished
     curves, index = Curves(run.metrics), SamplesIndex(run.samples)
     curves.refresh()
@@ -131,7 +133,7 @@ def test_whoever_looks_at_runs_reads_what_it_left(finished: RunDirectory, groups
         assert {"control: more SFT", "random"} <= set(curve.levels)
 
 
-def test_every_trajectory_is_of_a_recorded_match(groups: list[dict[str, Any]], records: dict[str, Record]) -> None:
+def test_every_trajectory_has_a_recorded_match(groups: list[dict[str, Any]], records: dict[str, Record]) -> None:
     for group in groups:
         for one in group["trajectories"]:
             record, seat = records[one["match"]], group["seat"]
@@ -143,7 +145,7 @@ def test_every_trajectory_is_of_a_recorded_match(groups: list[dict[str, Any]], r
             assert one["values"] == one["targets"] == []  # there is no critic
 
 
-def test_the_best_and_the_worst_are_kept_with_their_tokens(groups: list[dict[str, Any]]) -> None:
+def test_best_and_worst_are_kept_with_tokens(groups: list[dict[str, Any]]) -> None:
     for group in groups:
         rewards = [one["reward"] for one in group["trajectories"]]
         shown = [one["reward"] for one in group["trajectories"] if "rows" in one]
@@ -151,7 +153,7 @@ def test_the_best_and_the_worst_are_kept_with_their_tokens(groups: list[dict[str
         assert {min(rewards), max(rewards)} <= {*shown}
 
 
-def test_tokens_are_what_was_said(groups: list[dict[str, Any]], records: dict[str, Record]) -> None:
+def test_tokens_decode_to_the_replies(groups: list[dict[str, Any]], records: dict[str, Record]) -> None:
     """The pieces of a turn's tokens are the reply in the record, with its end-of-turn token. Bytes that are no
     character may be written in another number of replacement characters."""
     whole = 0
@@ -171,7 +173,7 @@ def test_tokens_are_what_was_said(groups: list[dict[str, Any]], records: dict[st
     assert whole > 20
 
 
-def test_every_match_is_recorded_and_verifies(finished: RunDirectory, config: TrainConfig) -> None:
+def test_every_match_is_recorded_and_verifies(finished_run: RunDirectory, config: TrainConfig) -> None:
     measured, pace = 5 * (8 + 4) + 2 * config.evaluation.curve_matches, Pace(config)
     expected = {
         "cold_start": config.cold_start.matches,
@@ -179,24 +181,24 @@ def test_every_match_is_recorded_and_verifies(finished: RunDirectory, config: Tr
         "eval": measured * len(GAMES),
     }
     for stage, matches in expected.items():
-        verification = verify_file(finished.matches(stage))
+        verification = verify_file(finished_run.matches(stage))
         assert (verification.matches, verification.problems) == (matches, [])
-    assert not verify_file(finished.matches("control")).problems
+    assert not verify_file(finished_run.matches("control")).problems
 
 
-def test_what_was_made_stands_whole_and_checkpoints_hold_an_adapter(finished: RunDirectory) -> None:
+def test_outputs_are_complete_and_checkpoints_hold_an_adapter(finished_run: RunDirectory) -> None:
     for name in ("base", "cold_start", "adapter", "control"):
-        assert (finished.path / name / "COMPLETE").is_file()
-        assert (finished.path / name / "player.json").is_file()
-    kept = sorted(finished.checkpoints.iterdir())
+        assert (finished_run.path / name / "COMPLETE").is_file()
+        assert (finished_run.path / name / "player.json").is_file()
+    kept = sorted(finished_run.checkpoints.iterdir())
     assert [one.name for one in kept] == ["step-00003", "step-00004"]
-    last, made = (place / "adapter_model.safetensors" for place in (kept[-1], finished.adapter))
+    last, made = (place / "adapter_model.safetensors" for place in (kept[-1], finished_run.adapter))
     assert last.read_bytes() == made.read_bytes()
-    assert json.loads(finished.versions_file.read_text())["torch"]
+    assert json.loads(finished_run.versions_file.read_text())["torch"]
 
 
-def test_the_result_is_a_player(finished: RunDirectory) -> None:
-    player = make_player(f"lm:{finished.cold_start}@{finished.adapter}")
+def test_result_is_a_player(finished_run: RunDirectory) -> None:
+    player = make_player(f"lm:{finished_run.cold_start}@{finished_run.adapter}")
     game = load_game("tic_tac_toe")
     jobs = plan_jobs(game, [player, make_player("random")], 4, seed=1, swap=True, tag="t", on_illegal=FORFEIT)
     assert len(list(play(job for job, _ in jobs))) == 4
@@ -211,11 +213,11 @@ def test_the_result_is_a_player(finished: RunDirectory) -> None:
         (("adapter", "cold_start"), None, None),
     ],
 )
-def test_a_run_is_the_player_of_what_it_trained(
-    finished: RunDirectory, tmp_path: Path, missing: tuple[str, ...], model: str | None, adapter: str | None
+def test_run_directory_is_a_player(
+    finished_run: RunDirectory, tmp_path: Path, missing: tuple[str, ...], model: str | None, adapter: str | None
 ) -> None:
     run = tmp_path / "run"
-    shutil.copytree(finished.path, run)
+    shutil.copytree(finished_run.path, run)
     for name in missing:
         shutil.rmtree(run / name)
     if model is None:
@@ -230,8 +232,8 @@ def test_a_run_is_the_player_of_what_it_trained(
     assert player.identity() == expected.identity()
 
 
-def test_the_report_stands_alone_and_shows_each_game(finished: RunDirectory) -> None:
-    page = finished.report.read_text(encoding="utf-8")
+def test_report_is_self_contained_and_shows_each_game(finished_run: RunDirectory) -> None:
+    page = finished_run.report.read_text(encoding="utf-8")
     assert not re.findall(r"""(?:src|href)="(?!#|data:)""", page)
     curves = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
     assert [curve["game"] for curve in curves["evaluation"]] == list(GAMES)
@@ -242,29 +244,29 @@ def test_the_report_stands_alone_and_shows_each_game(finished: RunDirectory) -> 
     assert "Sample replies" in page
 
 
-def test_the_report_is_the_run_s_page(finished: RunDirectory) -> None:
+def test_report_matches_the_run_page(finished_run: RunDirectory) -> None:
     """What the viewer shows of the run stands in the report, too."""
-    served = make_viewer(finished.path.parent, live=False)
-    served.parts[1].export(finished.path.parent.parent / "exported")
-    name = finished.path.name
-    page = (finished.path.parent.parent / "exported" / "runs" / name / "index.html").read_text(encoding="utf-8")
-    report = finished.report.read_text(encoding="utf-8")
+    served = make_viewer(finished_run.path.parent, live=False)
+    served.parts[1].export(finished_run.path.parent.parent / "exported")
+    name = finished_run.path.name
+    page = (finished_run.path.parent.parent / "exported" / "runs" / name / "index.html").read_text(encoding="utf-8")
+    report = finished_run.report.read_text(encoding="utf-8")
     headings = re.compile(r"<h[12][^>]*>(.*?)</h[12]>")
     assert headings.findall(page) == headings.findall(report)
     assert len(headings.findall(report)) == 6
     assert "finished" in report.partition("<h2")[0]
 
 
-def test_the_summary_goes_game_by_game(finished: RunDirectory, config: TrainConfig) -> None:
-    found = build_rows(config_to_data(config), finished.results())
+def test_summary_is_grouped_by_game(finished_run: RunDirectory, config: TrainConfig) -> None:
+    found = build_rows(config_to_data(config), finished_run.results())
     assert [line.game for line in found] == ["tic_tac_toe"] * 13 + ["kuhn_poker"] * 10
     assert [line.player for line in found[:4:2]] == ["cold start", "after training"]
-    assert list(sum_stage_seconds(finished.results())) == ["cold start", "training", "control"]
+    assert list(sum_stage_seconds(finished_run.results())) == ["cold start", "training", "control"]
 
 
-def test_a_run_that_stopped_in_its_control_goes_on_with_it(finished: RunDirectory, tmp_path: Path) -> None:
+def test_run_stopped_in_its_control_resumes_it(finished_run: RunDirectory, tmp_path: Path) -> None:
     """Finished steps and evaluations are not done again. The control has its whole budget."""
-    shutil.copytree(finished.path, tmp_path / "stopped")
+    shutil.copytree(finished_run.path, tmp_path / "stopped")
     run = RunDirectory(tmp_path / "stopped")
     (run.control / "COMPLETE").unlink()
     run.report.unlink()
@@ -282,11 +284,11 @@ def test_a_run_that_stopped_in_its_control_goes_on_with_it(finished: RunDirector
     assert run.report.is_file()
 
 
-def test_the_control_says_all_that_it_spent(
-    finished: RunDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_control_reports_all_time_spent(
+    finished_run: RunDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The time between the last step's metrics and the end of the budget counts as well."""
-    shutil.copytree(finished.path, tmp_path / "stopped")
+    shutil.copytree(finished_run.path, tmp_path / "stopped")
     run = RunDirectory(tmp_path / "stopped")
     (run.control / "COMPLETE").unlink()
     budget = run.results()["train_cpu_seconds"]
@@ -296,12 +298,12 @@ def test_the_control_says_all_that_it_spent(
     assert run.results()["control_cpu_seconds"] >= budget
 
 
-def test_a_directory_in_use_is_refused(finished: RunDirectory, config: TrainConfig) -> None:
+def test_refuses_a_directory_in_use(finished_run: RunDirectory, config: TrainConfig) -> None:
     with pytest.raises(BadOption, match="--resume"):
-        start_run(finished.path, config)
+        start_run(finished_run.path, config)
 
 
-def test_any_games_together(tmp_path: Path, quick_config: Any) -> None:
+def test_games_of_all_kinds_train_together(tmp_path: Path, quick_config: Any) -> None:
     """Games with hidden hands, with simultaneous moves, and with one seat."""
     games = 'games=["kuhn_poker", "goofspiel(num_cards=4)", "2048"]'
     config = quick_config(
@@ -316,7 +318,7 @@ def test_any_games_together(tmp_path: Path, quick_config: Any) -> None:
     assert [curve["game"] for curve in curves if curve["title"] == "mean return"] == ["2048"]
 
 
-def test_a_model_that_is_named_is_neither_copied_nor_taught(
+def test_named_model_is_neither_copied_nor_warmed_up(
     tmp_path: Path, model_directory: Path, quick_config: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     named = ("cold_start.steps=0", f"model.name={json.dumps(str(model_directory))}", "steps=1", "rollout.group_size=2")
@@ -330,7 +332,7 @@ def test_a_model_that_is_named_is_neither_copied_nor_taught(
     assert "before" in run.report.read_text(encoding="utf-8")
 
 
-def test_a_cold_start_from_files_alone(tmp_path: Path, quick_config: Any) -> None:
+def test_cold_start_from_files_needs_no_rollouts(tmp_path: Path, quick_config: Any) -> None:
     """There are no steps of reinforcement learning and no random matches: the model gives the replies of the file. No
     random player is measured in a game of free text, which it could not play."""
     chat = {"messages": [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": "7"}]}
@@ -345,7 +347,7 @@ def test_a_cold_start_from_files_alone(tmp_path: Path, quick_config: Any) -> Non
     assert "No steps yet" in run.report.read_text(encoding="utf-8")
 
 
-def test_quantized_weights_carry_a_lora(tmp_path: Path, quick_config: Any) -> None:
+def test_quantized_weights_train_a_lora(tmp_path: Path, quick_config: Any) -> None:
     pytest.importorskip("bitsandbytes")
     small = ("model.small.hidden=64", "model.small.feed_forward=64", 'model.load="4bit"')
     run = start_run(tmp_path / "run", quick_config(*small, "steps=1", "cold_start.steps=20"))
@@ -354,7 +356,7 @@ def test_quantized_weights_carry_a_lora(tmp_path: Path, quick_config: Any) -> No
     assert "trained" in run.results()["evaluations"]
 
 
-def test_files_that_do_not_teach_what_is_legal_are_reported(
+def test_files_without_legal_moves_are_reported(
     tmp_path: Path, quick_config: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked, said = {"role": "user", "content": "x . o"}, {"role": "assistant", "content": "b2"}
@@ -364,11 +366,11 @@ def test_files_that_do_not_teach_what_is_legal_are_reported(
         data = f"cold_start.data={json.dumps([str(tmp_path / f'{name}.jsonl')])}"
         settings = ('games=["tic_tac_toe"]', data, "steps=0", "cold_start.batch=4", "cold_start.keep=")
         start_run(tmp_path / name, quick_config(*settings))
-        told = "1 of 1 reply to imitate does not teach the model what is legal" in capsys.readouterr().err
-        assert told is (name == "unnamed")
+        is_reported = "1 of 1 reply to imitate does not teach the model what is legal" in capsys.readouterr().err
+        assert is_reported is (name == "unnamed")
 
 
-def test_where_there_is_nothing_to_learn_from_training_ends_with_a_verdict_and_a_report(
+def test_tied_training_ends_with_a_verdict_and_report(
     tmp_path: Path, model_directory: Path, quick_config: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The replies of an untrained model are all cut off, so every match is a forfeit, and all groups are tied."""
@@ -385,7 +387,7 @@ def test_where_there_is_nothing_to_learn_from_training_ends_with_a_verdict_and_a
     assert run.report.exists()
 
 
-def test_a_reward_of_criteria_is_reported_part_by_part(
+def test_weighted_reward_is_reported_by_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_config: Any
 ) -> None:
     """One criterion is the user's, from a module in the working directory."""
@@ -440,7 +442,7 @@ def gymposium_loggers():
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Iterator[list[tuple[Any, ...]]]:
+def logger_calls(tmp_path: Path) -> Iterator[list[tuple[Any, ...]]]:
     """The calls of a logger from a plugin of one file."""
     (tmp_path / "teller_of_runs.py").write_text(PLUGIN)
     host().load_file(tmp_path / "teller_of_runs.py")
@@ -468,7 +470,7 @@ class Notes(Callback):
         self.ended = True
 
 
-def test_a_logger_that_fails_costs_no_step(tmp_path: Path, told: list[tuple[Any, ...]], quick_config: Any) -> None:
+def test_failing_logger_loses_no_step(tmp_path: Path, logger_calls: list[tuple[Any, ...]], quick_config: Any) -> None:
     """It gets every step. When it fails, the run saves a checkpoint and stops, and continues after that step when
     resumed."""
     config = quick_config("loggers.teller.fails_at=3", "checkpoints.every=4", "cold_start.steps=4")
@@ -476,21 +478,21 @@ def test_a_logger_that_fails_costs_no_step(tmp_path: Path, told: list[tuple[Any,
     with pytest.raises(Exception, match="the disk is full"):
         start_run(tmp_path / "run", config, [notes])
     assert (notes.steps, notes.checkpoints, notes.ended) == ([1, 2], ["step-00000", "step-00003"], False)
-    assert told[-1] == ("close", True)
+    assert logger_calls[-1] == ("close", True)
     run = resume_run(tmp_path / "run", [notes])
     assert (notes.steps, notes.ended) == ([1, 2, 4], True)
     assert notes.checkpoints == ["step-00000", "step-00003", "step-00004"]
-    logged = [one[1] for one in told if one[0] == "log"]
+    logged = [one[1] for one in logger_calls if one[0] == "log"]
     assert logged == [0, 1, 2, 4, 4]
-    assert [one for one in told if one[0] == "start"] == [("start", False, 0), ("start", True, 4)]
-    assert told[-2:] == [("artifact", "report.html"), ("close", False)]
-    steps = {one[1]: one[2] for one in told if one[0] == "log"}
+    assert [one for one in logger_calls if one[0] == "start"] == [("start", False, 0), ("start", True, 4)]
+    assert logger_calls[-2:] == [("artifact", "report.html"), ("close", False)]
+    steps = {one[1]: one[2] for one in logger_calls if one[0] == "log"}
     measured = ("return", "return_low", "return_high", "win", "draw", "loss", "failed")
     assert steps[0].keys() == {f"eval/kuhn_poker/random/{name}" for name in measured}
     assert [entry["step"] for entry in run.metrics() if entry["stage"] == "train"] == [1, 2, 3, 4]
 
 
-def test_a_callback_may_stop_a_run_as_ctrl_c_does(tmp_path: Path, quick_config: Any) -> None:
+def test_callbacks_can_stop_a_run(tmp_path: Path, quick_config: Any) -> None:
     class Stop(Callback):
         def on_step(self, step: int, metrics: Any) -> None:
             assert Run("run", tmp_path / "run").running
@@ -507,7 +509,7 @@ def test_a_callback_may_stop_a_run_as_ctrl_c_does(tmp_path: Path, quick_config: 
 
 
 @pytest.mark.parametrize("tune", ["lora", "full"])
-def test_a_mixture_of_experts_is_trained_with_checkpoints(
+def test_mixture_of_experts_trains_with_checkpoints(
     quick_config: Any, moe_directory: Path, tmp_path: Path, tune: str
 ) -> None:
     settings = (f"model.name={moe_directory}", f"model.tune={tune}", "steps=2", "prompting.max_tokens=4")

@@ -1,4 +1,4 @@
-"""The service over HTTP with replies that are written beforehand, for tests of its clients."""
+"""The service over HTTP with prescribed replies, for tests of its clients."""
 
 from __future__ import annotations
 

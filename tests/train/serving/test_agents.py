@@ -1,6 +1,4 @@
-"""Agents of other libraries play through the service: four turns, with three calls of a tool.
-
-`tox run -m peers` installs each library in an environment of its own, and runs its part of these tests."""
+"""Agents of other libraries play through the service: four turns with three tool calls."""
 
 from __future__ import annotations
 
@@ -67,7 +65,7 @@ def play(agent: str, session: ServedSession, *, stream: bool) -> str:
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("thoughts", [False, True], ids=["plain", "thoughts"])
 @pytest.mark.parametrize("agent", ["openai-agents", "pydantic-ai", "langgraph"])
-def test_an_episode_is_one_row(
+def test_episode_is_one_row(
     agent: str,
     thoughts: bool,
     stream: bool,
@@ -84,7 +82,7 @@ def test_an_episode_is_one_row(
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("agent", ["pydantic-ai-output", "smolagents", "smolagents-code"])
-def test_an_episode_with_settings_of_the_library_is_one_row(
+def test_episode_with_library_settings_is_one_row(
     agent: str,
     stream: bool,
     family_tokenizer: Callable[[str], PreTrainedTokenizerFast],  # noqa: F811
@@ -103,7 +101,7 @@ def test_an_episode_with_settings_of_the_library_is_one_row(
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-def test_smolagents_writes_calls_of_the_api_as_text_so_that_each_turn_is_a_row(
+def test_smolagents_text_calls_make_a_row_per_turn(
     stream: bool,
     family_tokenizer: Callable[[str], PreTrainedTokenizerFast],  # noqa: F811
     tmp_path: Path,

@@ -1,4 +1,4 @@
-"""The service over HTTP: its routes, and who is let in."""
+"""The service over HTTP: routes and access control."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def make_path(session: Any) -> str:
     return str(session["base_url"]).removeprefix(ADDRESS)
 
 
-def begun(ask: Ask, group: str = "a", **more: Any) -> Any:
+def begin_session(ask: Ask, group: str = "a", **more: Any) -> Any:
     return ask("POST", "/v1/sessions", {"group": group}, **more).json()
 
 
-def ended(ask: Ask, session: Any, reward: float, **more: Any) -> Any:
+def end_session(ask: Ask, session: Any, reward: float, **more: Any) -> Any:
     return ask("POST", f"/v1/sessions/{session['id']}/end", {"reward": reward}, headers={KEY: session["key"]}, **more)
 
 
-def test_a_session_is_begun_played_and_ended(ask: Ask) -> None:
+def test_session_lifecycle_over_http(ask: Ask) -> None:
     response = ask("POST", "/v1/sessions", {"group": "a", "member": 1, "metadata": {"task": 3}})
     assert response.status_code == 201
     session = response.json()
@@ -74,15 +74,15 @@ def test_a_session_is_begun_played_and_ended(ask: Ask) -> None:
     assert answer["choices"][0]["message"]["role"] == "assistant"
     assert ask("GET", f"{make_path(session)}/models").json()["data"][0]["id"] == answer["model"]
     for _ in range(2):
-        answer = ended(ask, session, 1.0)
+        answer = end_session(ask, session, 1.0)
         assert (answer.status_code, answer.json()["state"]) == (200, "ended")
-    assert ended(ask, session, 2.0).status_code == 409
+    assert end_session(ask, session, 2.0).status_code == 409
     assert ask("POST", f"{make_path(session)}/chat/completions", HELLO).status_code == 410
     assert ask("GET", "/v1/status").json()["sessions"] == {"ended": 1}
 
 
-def test_a_stream_has_the_same_reply_as_a_whole_answer(ask: Ask) -> None:
-    session = begun(ask)
+def test_streamed_and_whole_replies_match(ask: Ask) -> None:
+    session = begin_session(ask)
     path = f"{make_path(session)}/chat/completions"
     whole = ask("POST", path, HELLO).json()["choices"][0]
     again = {"x-stainless-retry-count": "1"}
@@ -96,11 +96,11 @@ def test_a_stream_has_the_same_reply_as_a_whole_answer(ask: Ask) -> None:
     assert chunks[-1]["finish_reason"] == whole["finish_reason"]
 
 
-def test_a_job_is_waited_for(ask: Ask, service: Service) -> None:
+def test_job_requests_wait_for_completion(ask: Ask, service: Service) -> None:
     for member in range(2):
-        session = begun(ask)
+        session = begin_session(ask)
         ask("POST", f"{make_path(session)}/chat/completions", HELLO)
-        ended(ask, session, float(member))
+        end_session(ask, session, float(member))
     job = ask("POST", "/v1/train", {}).json()
     assert job["state"] == "waiting"
     assert ask("POST", "/v1/train", {}).status_code == 409
@@ -114,8 +114,8 @@ def test_a_job_is_waited_for(ask: Ask, service: Service) -> None:
     assert ask("GET", f"/v1/jobs/{job['id']}?wait=soon").status_code == 400
 
 
-def test_errors_have_openais_form_and_say_what_to_do(ask: Ask) -> None:
-    session = begun(ask)
+def test_errors_have_openai_format_and_suggest_a_fix(ask: Ask) -> None:
+    session = begin_session(ask)
     path = f"{make_path(session)}/chat/completions"
     for body, status, said in [
         ({**HELLO, "n": 2}, 400, "n: 2 would change"),
@@ -157,8 +157,8 @@ def test_errors_have_openais_form_and_say_what_to_do(ask: Ask) -> None:
         ("train", {"group": "a"}, "group"),
     ],
 )
-def test_an_error_names_the_field_at_fault(path: str, body: Any, param: str, ask: Ask) -> None:
-    session = begun(ask)
+def test_errors_name_the_invalid_field(path: str, body: Any, param: str, ask: Ask) -> None:
+    session = begin_session(ask)
     response = ask("POST", f"/v1/{path.replace('ID', session['id'])}", body, headers={KEY: session["key"]})
     assert response.status_code in (400, 404, 409)
     assert response.json()["error"]["param"] == param
@@ -175,7 +175,7 @@ def test_an_error_names_the_field_at_fault(path: str, body: Any, param: str, ask
         ("/s/x/chat/completions", "must end in /v1"),
     ],
 )
-def test_a_path_of_another_api_is_answered_with_what_to_set(ask: Ask, path: str, advice: str) -> None:
+def test_paths_of_other_apis_suggest_settings(ask: Ask, path: str, advice: str) -> None:
     response = ask("POST", path, HELLO)
     assert response.status_code == 404
     message = response.json()["error"]["message"]
@@ -183,8 +183,8 @@ def test_a_path_of_another_api_is_answered_with_what_to_set(ask: Ask, path: str,
     assert advice in message
 
 
-def test_an_answer_says_what_was_not_enforced(ask: Ask, service: Service) -> None:
-    session = begun(ask)
+def test_answers_list_unenforced_fields(ask: Ask, service: Service) -> None:
+    session = begin_session(ask)
     asked = {**HELLO, "response_format": {"type": "json_object"}}
     for stream in (False, True):
         response = ask("POST", f"{make_path(session)}/chat/completions", {**asked, "stream": stream})
@@ -192,9 +192,9 @@ def test_an_answer_says_what_was_not_enforced(ask: Ask, service: Service) -> Non
     assert [turn.data["not_enforced"] for turn in service.file.turns(session["id"])] == [["response_format"]] * 2
 
 
-def test_the_address_of_a_session_does_not_end_it(ask: Ask, service: Service) -> None:
+def test_session_address_cannot_end_the_session(ask: Ask, service: Service) -> None:
     """An agent has the address, and whoever gives the reward has the key."""
-    session, other = begun(ask), begun(ask, "b")
+    session, other = begin_session(ask), begin_session(ask, "b")
     ask("POST", f"{make_path(session)}/chat/completions", HELLO)
     secret = make_path(session).split("/")[2]
     for key in (None, "", secret, session["id"], other["key"]):
@@ -203,18 +203,18 @@ def test_the_address_of_a_session_does_not_end_it(ask: Ask, service: Service) ->
             response = ask(method, f"/v1/sessions/{session['id']}{path}", body, headers=headers)
             assert (response.status_code, response.json()["error"]["code"]) == (403, "wrong_key")
     assert service.file.session(session["id"]).state == "open"
-    assert ended(ask, session, 1.0).status_code == 200
+    assert end_session(ask, session, 1.0).status_code == 200
 
 
 @pytest.mark.parametrize("reward", [1e308, -1.7e308, 2e9, 10**400])
-def test_no_reward_is_so_large_that_a_group_cannot_be_compared(ask: Ask, reward: float) -> None:
-    session = begun(ask)
+def test_rewards_too_large_to_compare_are_refused(ask: Ask, reward: float) -> None:
+    session = begin_session(ask)
     ask("POST", f"{make_path(session)}/chat/completions", HELLO)
-    assert ended(ask, session, reward).status_code == 400
+    assert end_session(ask, session, reward).status_code == 400
 
 
-def test_long_messages_are_refused_before_they_are_tokenized(ask: Ask) -> None:
-    path = f"{make_path(begun(ask))}/chat/completions"
+def test_long_messages_are_refused_before_tokenization(ask: Ask) -> None:
+    path = f"{make_path(begin_session(ask))}/chat/completions"
     response = ask("POST", path, {"messages": [{"role": "user", "content": "<" * 3_900_000}]})
     assert (response.status_code, response.json()["error"]["code"]) == (400, "context_length_exceeded")
     assert "3,900,000 characters" in response.json()["error"]["message"]
@@ -231,7 +231,7 @@ def test_long_messages_are_refused_before_they_are_tokenized(ask: Ask) -> None:
         ("/nothing", "Completions are at /v1/chat/completions"),
     ],
 )
-def test_a_model_alone_says_what_to_set_too(player: LanguageModelPlayer, path: str, advice: str) -> None:
+def test_model_only_api_also_suggests_settings(player: LanguageModelPlayer, path: str, advice: str) -> None:
     async def sent() -> httpx.Response:
         transport = httpx.ASGITransport(build_api(ModelApi(player, "tiny", 0).routes()))  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as client:
@@ -242,8 +242,8 @@ def test_a_model_alone_says_what_to_set_too(player: LanguageModelPlayer, path: s
     assert advice in response.json()["error"]["message"]
 
 
-def test_a_secret_opens_its_own_session_only(ask: Ask) -> None:
-    session, other = begun(ask), begun(ask, "b")
+def test_secret_opens_only_its_own_session(ask: Ask) -> None:
+    session, other = begin_session(ask), begin_session(ask, "b")
     ask("POST", f"{make_path(session)}/chat/completions", HELLO)
     secret = make_path(session).split("/")[2]
     for wrong in (secret[:-1], secret + "x", session["id"], "..", "%2e%2e", "a" * 300):
@@ -253,9 +253,9 @@ def test_a_secret_opens_its_own_session_only(ask: Ask) -> None:
     assert secret not in ask("GET", "/v1/status").text
 
 
-def test_beyond_loopback_all_but_a_sessions_own_paths_need_the_token(ask: Ask) -> None:
+def test_remote_requests_need_the_token_except_session_paths(ask: Ask) -> None:
     bearer = {"Authorization": "Bearer right"}
-    session = begun(ask, token="right", headers=bearer)
+    session = begin_session(ask, token="right", headers=bearer)
     for method, path, body in [
         ("POST", "/v1/sessions", {}),
         ("POST", f"/v1/sessions/{session['id']}/end", {"reward": 1}),
@@ -275,15 +275,15 @@ def test_beyond_loopback_all_but_a_sessions_own_paths_need_the_token(ask: Ask) -
 
 
 @pytest.mark.parametrize("path", ["/v1/sessions", "/v1/train", "/v1/groups"])
-def test_pages_of_other_sites_and_foreign_names_are_refused(ask: Ask, path: str) -> None:
+def test_foreign_origins_and_hosts_are_refused(ask: Ask, path: str) -> None:
     assert ask("POST", path, {}, headers={"Host": "evil.example"}).status_code == 421
     assert ask("POST", path, {}, headers={"Origin": "https://evil.example"}).status_code == 403
     assert ask("POST", path, {}, headers={"Host": "other.example:8750"}).status_code in (201, 409)
     assert ask("POST", path, content=b"{}", headers={"Content-Type": "text/plain"}).status_code == 415
 
 
-def test_bodies_that_are_too_large_or_too_deep_are_refused(ask: Ask) -> None:
-    path = f"{make_path(begun(ask))}/chat/completions"
+def test_large_or_deep_bodies_are_refused(ask: Ask) -> None:
+    path = f"{make_path(begin_session(ask))}/chat/completions"
     large = {"messages": [{"role": "user", "content": "x" * 5 * 2**20}]}
     assert ask("POST", path, large).status_code == 413
     deep = b'{"messages": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
@@ -297,8 +297,8 @@ def test_bodies_that_are_too_large_or_too_deep_are_refused(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("path", ["SESSION/chat/completions", "/v1/sessions", "END", "/v1/groups", "/v1/train"])
-def test_a_field_with_half_of_a_surrogate_pair_in_its_name_is_refused(ask: Ask, path: str) -> None:
-    session = begun(ask)
+def test_field_names_with_lone_surrogates_are_refused(ask: Ask, path: str) -> None:
+    session = begin_session(ask)
     path = path.replace("SESSION", make_path(session)).replace("END", f"/v1/sessions/{session['id']}/end")
     refused = ask("POST", path, content=rb'{"\ud800": 1}', headers={"Content-Type": "application/json"})
     assert refused.status_code == 400
@@ -307,13 +307,13 @@ def test_a_field_with_half_of_a_surrogate_pair_in_its_name_is_refused(ask: Ask, 
 
 @pytest.mark.parametrize("digits", [18, 19, 20, 5000])
 @pytest.mark.parametrize(("method", "path"), [("GET", "/v1/jobs/{}"), ("POST", "/v1/checkpoints/{}/promote")])
-def test_a_number_of_any_length_in_an_address_is_refused(ask: Ask, method: str, path: str, digits: int) -> None:
+def test_huge_numbers_in_paths_are_refused(ask: Ask, method: str, path: str, digits: int) -> None:
     refused = ask(method, path.format("9" * digits))
     assert 400 <= refused.status_code < 500
     assert refused.json()["error"]["message"]
 
 
-def test_names_are_names_and_never_paths(ask: Ask, tmp_path: Path) -> None:
+def test_names_are_never_used_as_paths(ask: Ask, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     hostile = "../../../etc/passwd"
     assert ask("POST", "/v1/sessions", {"group": hostile, "metadata": {"file": hostile}}).status_code == 201
@@ -330,9 +330,9 @@ def test_names_are_names_and_never_paths(ask: Ask, tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_no_key_and_no_secret_is_logged(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+def test_keys_and_secrets_are_not_logged(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    session = begun(ask, token="top-secret", headers={"Authorization": "Bearer top-secret"})
+    session = begin_session(ask, token="top-secret", headers={"Authorization": "Bearer top-secret"})
     key = {"Authorization": "Bearer sk-client-key"}
     assert ask("POST", f"{make_path(session)}/chat/completions", HELLO, token="top-secret", headers=key).is_success
     assert ask("GET", "/v1/status", token="top-secret", headers=key).status_code == 401
@@ -340,7 +340,7 @@ def test_no_key_and_no_secret_is_logged(ask: Ask, caplog: pytest.LogCaptureFixtu
     assert not any(word in line for line in ours for word in ("top-secret", "sk-client-key"))
 
 
-def test_events_tell_of_changes(service: Service, tmp_path: Path) -> None:
+def test_events_report_changes(service: Service, tmp_path: Path) -> None:
     async def first_two() -> list[str]:
 
         events = status_events(service)

@@ -1,4 +1,4 @@
-"""The client, against servers over HTTP."""
+"""The client against servers over HTTP."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def served(directory: Path, player: LanguageModelPlayer, port: int = 0) -> Itera
 @pytest.mark.parametrize(
     "url", ["127.0.0.1:8750", "localhost", "http://127.0.0.1:8750/v1", "ftp://127.0.0.1:8750", "http://"]
 )
-def test_an_address_that_is_none_is_refused_at_once(url: str) -> None:
+def test_invalid_addresses_are_refused_at_once(url: str) -> None:
     with pytest.raises(ServerError, match=r"such as http://127\.0\.0\.1:8750"):
         Server(url)
 
 
-def test_a_client_says_that_it_waits_and_at_last_that_nobody_answers(
+def test_client_reports_waiting_and_then_times_out(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(client, "SILENCE", 0.0)
@@ -57,7 +57,7 @@ def test_a_client_says_that_it_waits_and_at_last_that_nobody_answers(
     assert [record.message for record in caplog.records if "Waiting for up to" in record.message] != []
 
 
-def test_a_client_belongs_to_the_run_that_it_met_first(tmp_path: Path, player: LanguageModelPlayer) -> None:
+def test_client_is_bound_to_its_first_run(tmp_path: Path, player: LanguageModelPlayer) -> None:
     with served(tmp_path / "one", player) as (address, _):
         server = Server(address)
         server.status()
@@ -74,7 +74,7 @@ def test_a_client_belongs_to_the_run_that_it_met_first(tmp_path: Path, player: L
     server.close()
 
 
-def test_an_answer_of_something_else_binds_to_no_run(tmp_path: Path, player: LanguageModelPlayer) -> None:
+def test_foreign_answers_do_not_bind_the_client(tmp_path: Path, player: LanguageModelPlayer) -> None:
     class Answers(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(404)
@@ -99,14 +99,16 @@ def test_an_answer_of_something_else_binds_to_no_run(tmp_path: Path, player: Lan
 
 
 @pytest.mark.parametrize("result", [None, "good", "1.0", True, float("nan"), {"parts": {}}, {"reward": "1"}], ids=repr)
-def test_what_an_agent_must_return_is_said(tmp_path: Path, player: LanguageModelPlayer, result: Any) -> None:
+def test_invalid_agent_results_explain_the_expected_type(
+    tmp_path: Path, player: LanguageModelPlayer, result: Any
+) -> None:
     with served(tmp_path, player) as (address, service), Server(address) as server:
         with pytest.raises(ServerError, match=r" is no reward for a session\. Return a finite number"):
             server.play(lambda session: result, groups=1, size=2)
         assert service.file.counts()["sessions"] == {"dropped": 2}
 
 
-def test_after_the_last_step_nothing_begins(tmp_path: Path, player: LanguageModelPlayer) -> None:
+def test_no_session_begins_after_the_last_step(tmp_path: Path, player: LanguageModelPlayer) -> None:
     def agent(session: Session[Server]) -> float:
         return 1.0
 
@@ -121,7 +123,7 @@ def test_after_the_last_step_nothing_begins(tmp_path: Path, player: LanguageMode
             begin(service, "b")
 
 
-def test_a_group_of_one_is_refused_where_sessions_are_compared(tmp_path: Path, player: LanguageModelPlayer) -> None:
+def test_comparing_sources_require_groups_of_two(tmp_path: Path, player: LanguageModelPlayer) -> None:
     with served(tmp_path, player) as (address, service), Server(address) as server:
         service.sessions.needs_groups = True
         with pytest.raises(ServerError, match="size: give a whole number from 2"):
@@ -142,7 +144,7 @@ def test_a_group_of_one_is_refused_where_sessions_are_compared(tmp_path: Path, p
     ],
     ids=str,
 )
-def test_what_is_missing_is_said_before_a_run_begins(
+def test_missing_options_are_reported_before_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""The page on training an agent of one's own: its code runs."""
+"""The page on training a custom agent: its code runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "how-to" / "train-your-own-agent.md"
 
 
-def test_the_agent_of_the_page_plays_and_is_trained(model_directory: Path, tmp_path: Path) -> None:
+def test_docs_agent_plays_and_is_trained(model_directory: Path, tmp_path: Path) -> None:
     name, *_ = re.findall(r"\{literalinclude\} (\S+)", PAGE.read_text(encoding="utf-8"))
     port = free_port()
     with served(make_config(model_directory, port, steps=1), tmp_path / "run") as failed:
@@ -33,7 +33,7 @@ def test_the_agent_of_the_page_plays_and_is_trained(model_directory: Path, tmp_p
     assert RunDirectory(tmp_path / "run").results()["steps"] == 1
 
 
-def test_the_scoring_function_of_the_page_scores() -> None:
+def test_docs_scoring_function_works() -> None:
     from gymposium_train.serving.commands import Ran
 
     (code,) = re.findall(r"```python\n(def score.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

@@ -1,4 +1,4 @@
-"""The client library of OpenAI, against the service over HTTP."""
+"""OpenAI's client library against the service over HTTP."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_four_turns_with_tools_are_one_row(serve: Serve) -> None:
         )
 
 
-def test_four_turns_of_the_asynchronous_client_are_one_row(serve: Serve) -> None:
+def test_four_turns_of_the_async_client_are_one_row(serve: Serve) -> None:
     async def play(session: ServedSession) -> str | None:
         async with openai.AsyncOpenAI(base_url=session.base_url, api_key="none") as client:
             messages = user("What do they add up to?")
@@ -119,7 +119,7 @@ def test_four_streamed_turns_with_tools_are_one_row(serve: Serve) -> None:
         assert session.rows() == 1
 
 
-def test_a_stream_has_the_text_in_pieces_then_the_reason_and_the_counts_of_tokens(serve: Serve) -> None:
+def test_stream_ends_with_finish_reason_and_usage(serve: Serve) -> None:
     with serve("Once upon a time.") as session, make_client(session) as client:
         chunks = [
             *client.chat.completions.create(
@@ -139,7 +139,7 @@ def test_a_stream_has_the_text_in_pieces_then_the_reason_and_the_counts_of_token
         assert {chunk.id for chunk in chunks} == {turn.answer["id"]}
 
 
-def test_a_stream_has_a_call_in_one_piece_with_its_place_and_id(serve: Serve) -> None:
+def test_streamed_call_is_one_chunk_with_index_and_id(serve: Serve) -> None:
     with serve(CALLS[1]) as session, make_client(session) as client:
         chunks = [
             *client.chat.completions.create(model="policy", messages=user("Look up é."), tools=TOOLS, stream=True)
@@ -153,7 +153,7 @@ def test_a_stream_has_a_call_in_one_piece_with_its_place_and_id(serve: Serve) ->
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_log_probabilities_are_those_of_the_sampled_tokens(stream: bool, serve: Serve, chat: Chat) -> None:
+def test_logprobs_match_the_sampled_tokens(stream: bool, serve: Serve, chat: Chat) -> None:
     with serve("Héllo.") as session, make_client(session) as client:
         asked: Any = {"model": "policy", "messages": user("Greet."), "logprobs": True}
         if stream:
@@ -167,7 +167,7 @@ def test_log_probabilities_are_those_of_the_sampled_tokens(stream: bool, serve: 
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_stop_text_and_a_limit_of_tokens_end_a_reply(stream: bool, serve: Serve) -> None:
+def test_stop_texts_and_token_limits_end_a_reply(stream: bool, serve: Serve) -> None:
     def ask(client: openai.OpenAI, **limit: Any) -> tuple[str, str | None]:
         if not stream:
             [choice] = client.chat.completions.create(model="policy", messages=user("Tell."), **limit).choices
@@ -185,7 +185,7 @@ def test_a_stop_text_and_a_limit_of_tokens_end_a_reply(stream: bool, serve: Serv
             assert len(session.turns()[-1].tokens.completion.ids) == 3
 
 
-def test_the_answer_is_as_long_as_the_server_allows_at_most(serve: Serve) -> None:
+def test_server_limit_caps_max_tokens(serve: Serve) -> None:
     with serve("word " * MAX_TOKENS) as session, make_client(session) as client:
         answer = client.chat.completions.create(model="policy", messages=user("Tell."), max_tokens=10 * MAX_TOKENS)
         assert answer.choices[0].finish_reason == "length"
@@ -193,7 +193,7 @@ def test_the_answer_is_as_long_as_the_server_allows_at_most(serve: Serve) -> Non
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_refused_request_is_an_error_of_the_library_and_not_sent_again(stream: bool, serve: Serve) -> None:
+def test_refused_requests_raise_and_are_not_retried(stream: bool, serve: Serve) -> None:
     with serve() as session, make_client(session) as client:
         complete = client.chat.completions.create
         with pytest.raises(openai.BadRequestError, match="n: 2 would change") as refused:
@@ -210,7 +210,7 @@ def test_a_refused_request_is_an_error_of_the_library_and_not_sent_again(stream:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_request_that_the_library_repeats_has_the_same_answer(stream: bool, serve: Serve) -> None:
+def test_retried_requests_get_the_same_answer(stream: bool, serve: Serve) -> None:
     """The first answer is lost on its way, as behind a proxy that fails."""
     statuses: list[int] = []
 
@@ -233,7 +233,7 @@ def test_a_request_that_the_library_repeats_has_the_same_answer(stream: bool, se
         assert again.choices[0].message.content == "two", "it is another request, which only looks alike"
 
 
-def test_an_engine_that_is_gone_is_an_error_also_in_the_middle_of_a_stream(serve: Serve) -> None:
+def test_engine_failure_is_an_error_even_while_streaming(serve: Serve) -> None:
     with serve(Break("Once upon"), Break("Once upon")) as session, make_client(session, max_retries=0) as client:
         with pytest.raises(openai.InternalServerError, match="The engine is gone") as failed:
             client.chat.completions.create(model="policy", messages=user("Tell."))

@@ -1,4 +1,4 @@
-"""The pages of a run beside its service: which paths are whose, and who may open them."""
+"""Pages of a run beside its service: routing and access control."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ def ask(run: Path, path: str, query: str = "", **headers: str) -> tuple[int, str
 
 
 @pytest.mark.parametrize("path", ["/health", "/v1/status", "/v1", "/v1/nothing", "/s/secret/v1/models"])
-def test_the_service_has_its_paths_and_its_own_guard(run: Path, path: str) -> None:
+def test_service_paths_use_their_own_access_control(run: Path, path: str) -> None:
     assert ask(run, path)[:2] == (200, "the service")
 
 
 @pytest.mark.parametrize("path", ["/", "/index.html", "/static/base.css", "/runs.html", "/v1x", "/healthy"])
-def test_all_others_are_pages_that_need_the_token(run: Path, path: str) -> None:
+def test_other_paths_are_pages_that_require_the_token(run: Path, path: str) -> None:
     status, text, _ = ask(run, path)
     assert (status, text) == (401, "Open the address that the server printed: it carries a token.\n")
     assert ask(run, path, authorization="Bearer s3cret")[0] in (200, 307, 404)
     assert ask(run, path, host="evil.example", authorization="Bearer s3cret")[0] == 421
 
 
-def test_the_printed_address_opens_the_sessions(run: Path) -> None:
+def test_printed_address_opens_the_sessions(run: Path) -> None:
     address = sessions_address("http://a.example:8750", run, "s3cret")
     assert address == "http://a.example:8750/runs/a%20run/sessions.html?token=s3cret"
     status, _, headers = ask(run, "/runs/a run/sessions.html", "token=s3cret")

@@ -1,4 +1,4 @@
-"""Sessions, groups and jobs: what is learned from, what is left out, and what a restart goes on with."""
+"""Sessions, groups and jobs: what is learned, what is dropped, and how a restart resumes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def states(service: Service) -> dict[str, str]:
     return {group.key: group.state for group in service.file.groups()}
 
 
-def test_complete_groups_are_the_rollout_of_a_step_by_key_and_member(service: Service) -> None:
+def test_rollout_has_complete_groups_by_key_and_member(service: Service) -> None:
     for group in ("b", "a"):
         for member in (1, 0):
             played(service, group, member, 10.0 * member)
@@ -47,7 +47,7 @@ def test_complete_groups_are_the_rollout_of_a_step_by_key_and_member(service: Se
     assert states(service) == {"a": "learned", "b": "learned", "c": "open"}
 
 
-def test_steps_begin_by_themselves_when_enough_groups_are_complete(make: Make) -> None:
+def test_steps_start_once_enough_groups_are_complete(make: Make) -> None:
     service = make(groups=2)
     for group in ("a", "b"):
         for member in range(2):
@@ -55,7 +55,7 @@ def test_steps_begin_by_themselves_when_enough_groups_are_complete(make: Make) -
     assert service.jobs.take(0, never).state == "learning"
 
 
-def test_sessions_of_a_group_share_the_seed_of_the_task_and_not_that_of_the_replies(service: Service) -> None:
+def test_group_sessions_share_task_seed_but_not_reply_seed(service: Service) -> None:
     one = service.sessions.begin(Begin.read({"group": "a"}), "")
     first, task = one.row, one.seed
     other = service.sessions.begin(Begin.read({"group": "a"}), "")
@@ -78,7 +78,7 @@ def test_groups_without_a_key_are_numbered(service: Service) -> None:
     assert begin(service, split="test")[0].group == "group-000006"
 
 
-def test_an_end_is_repeated_and_does_not_change(service: Service) -> None:
+def test_ending_a_session_is_idempotent(service: Service) -> None:
     row, secret = begin(service, "a")
     say(service, secret, "hello")
     ended = end(service, row, 1.0, parts={"exact": 1.0})
@@ -91,7 +91,7 @@ def test_an_end_is_repeated_and_does_not_change(service: Service) -> None:
         service.sessions.drop(row.id)
 
 
-def test_what_ends_a_session_is_checked(service: Service) -> None:
+def test_invalid_session_results_are_refused(service: Service) -> None:
     played(service, "a", 0, 1.0)
     row, secret = begin(service, "a", 1)
     say(service, secret, "hello")
@@ -113,7 +113,7 @@ def test_what_ends_a_session_is_checked(service: Service) -> None:
         service.sessions.drop("s-none")
 
 
-def test_rewards_of_turns_follow_the_turns_into_their_rows(service: Service) -> None:
+def test_turn_rewards_follow_turns_into_rows(service: Service) -> None:
     row, secret = begin(service, "a")
     one = say(service, secret, "agent A")
     say(service, secret, "agent B")
@@ -126,7 +126,7 @@ def test_rewards_of_turns_follow_the_turns_into_their_rows(service: Service) -> 
 
 
 @pytest.mark.parametrize("truncated", [False, True])
-def test_a_truncated_session_continues_at_its_last_prompt(service: Service, truncated: bool) -> None:
+def test_truncated_session_bootstraps_at_its_last_prompt(service: Service, truncated: bool) -> None:
     row, secret = begin(service, "a")
     text = str(say(service, secret, "agent").said.message["content"])
     last = say(service, secret, "agent", text, "more")
@@ -135,7 +135,7 @@ def test_a_truncated_session_continues_at_its_last_prompt(service: Service, trun
     assert trajectory.unanswered == (last.tokens.prompt if truncated else None)
 
 
-def test_a_client_that_dies_and_one_that_never_ends_do_not_keep_others_from_learning(make: Make) -> None:
+def test_dead_and_idle_clients_do_not_block_learning(make: Make) -> None:
     service = make(group_size=3, expires=1e-9)
     service.sessions.settings = service.sessions.settings.model_copy(update={"expires": 3600.0})
     for member in range(2):
@@ -159,7 +159,7 @@ def test_a_client_that_dies_and_one_that_never_ends_do_not_keep_others_from_lear
     assert len(read_group(service.file, "dies").trajectories) == 2
 
 
-def test_a_dropped_session_may_be_begun_again(service: Service) -> None:
+def test_dropped_sessions_can_be_restarted(service: Service) -> None:
     played(service, "a", 0, 1.0)
     row, _ = begin(service, "a", 1)
     again, _ = begin(service, "a", 1)
@@ -173,7 +173,7 @@ def test_a_dropped_session_may_be_begun_again(service: Service) -> None:
         begin(service, "a", 2)
 
 
-def test_a_group_that_is_listed_is_taken_without_its_missing_members(service: Service) -> None:
+def test_listed_groups_are_used_without_missing_members(service: Service) -> None:
     service.jobs.add_group("a", 4)
     for member in range(2):
         played(service, "a", member, 1.0)
@@ -191,7 +191,7 @@ def test_a_group_that_is_listed_is_taken_without_its_missing_members(service: Se
         service.jobs.train(["c"])
 
 
-def test_groups_whose_policy_is_too_old_are_dropped_and_counted(make: Make) -> None:
+def test_stale_groups_are_dropped_and_counted(make: Make) -> None:
     service = make(staleness=1)
     for member in range(2):
         played(service, "old", member, 1.0)
@@ -205,7 +205,7 @@ def test_groups_whose_policy_is_too_old_are_dropped_and_counted(make: Make) -> N
     assert service.file.group("old").why == "its policy is too old"  # type: ignore[union-attr]
 
 
-def test_sessions_of_another_split_are_kept_and_not_learned_from(service: Service) -> None:
+def test_sessions_of_other_splits_are_kept_but_not_learned(service: Service) -> None:
     for member in range(2):
         row, secret = begin(service, "t", member, split="test")
         say(service, secret, "hello")
@@ -215,7 +215,7 @@ def test_sessions_of_another_split_are_kept_and_not_learned_from(service: Servic
         service.jobs.train(None)
 
 
-def test_limits_of_sessions_and_of_groups_that_wait(make: Make) -> None:
+def test_open_sessions_and_waiting_groups_are_limited(make: Make) -> None:
     service = make(most_sessions=1, most_groups=1)
     row, _ = begin(service, "a", 0)
     with pytest.raises(Busy, match="1 session is open"):
@@ -227,14 +227,14 @@ def test_limits_of_sessions_and_of_groups_that_wait(make: Make) -> None:
         begin(service, "c", 0)
 
 
-def test_nothing_begins_before_there_is_a_policy(make: Make) -> None:
+def test_sessions_require_a_policy(make: Make) -> None:
     service = make()
     service.learner.step = None
     with pytest.raises(NotReady):
         begin(service, "a")
 
 
-def test_a_restarted_service_gives_the_same_job_and_the_same_trajectories(make: Make) -> None:
+def test_restarted_service_gives_the_same_job_and_trajectories(make: Make) -> None:
     service = make(staleness=1)
     for member in range(2):
         played(service, "a", member, float(member))
@@ -286,7 +286,7 @@ def test_a_restarted_service_gives_the_same_job_and_the_same_trajectories(make: 
         "logprobs = x'01'",
     ],
 )
-def test_a_restarted_service_drops_sessions_with_malformed_turns(make: Make, change: str) -> None:
+def test_restarted_service_drops_sessions_with_malformed_turns(make: Make, change: str) -> None:
     service = make()
     row, secret = begin(service, "a", 0)
     say(service, secret, "hello")
@@ -319,7 +319,7 @@ def test_a_restarted_service_drops_sessions_with_malformed_turns(make: Make, cha
         "jobs SET metrics = '[]'",
     ],
 )
-def test_a_run_with_malformed_rows_is_not_resumed(make: Make, change: str) -> None:
+def test_refuses_to_resume_with_malformed_rows(make: Make, change: str) -> None:
     service = make()
     for member in range(2):
         played(service, "a", member, float(member))
@@ -331,12 +331,12 @@ def test_a_run_with_malformed_rows_is_not_resumed(make: Make, change: str) -> No
         make()
 
 
-def test_metrics_of_a_job_are_numbers_that_json_has() -> None:
+def test_job_metrics_are_valid_json_numbers() -> None:
     metrics = {"loss": 1.0, "steps": 2, "odd": float("nan"), "infinite": float("inf"), "text": "x", "huge": 10**400}
     assert _job(JobRow(1, "done", 0, metrics))["metrics"] == {"loss": 1.0, "steps": 2}
 
 
-def test_a_step_of_which_a_killed_run_has_a_checkpoint_is_done_in_the_resumed_run(make: Make) -> None:
+def test_checkpointed_steps_are_done_in_the_resumed_run(make: Make) -> None:
     service = make()
     for member in range(2):
         played(service, "a", member, float(member))
@@ -351,7 +351,7 @@ def test_a_step_of_which_a_killed_run_has_a_checkpoint_is_done_in_the_resumed_ru
     assert states(service) == {"a": "learned"}
 
 
-def test_status_counts_what_happened(service: Service, player: LanguageModelPlayer) -> None:
+def test_status_counts_events(service: Service, player: LanguageModelPlayer) -> None:
     row, secret = begin(service, "a")
     one = say(service, secret, "hello")
     say(service, secret, "hello", f"{one.said.message['content']} changed", "more")
@@ -365,7 +365,7 @@ def test_status_counts_what_happened(service: Service, player: LanguageModelPlay
     assert status["policy"]["version"] == player.engine.policy.version
 
 
-def test_the_status_lists_the_newest_clients(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_status_lists_the_newest_clients(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium_train.serving.sessions.MOST_CLIENTS", 3)
     begun = service.sessions.begin(Begin.read({"group": "a"}), "agent/0")
     for number in (1, 2, 1, 3, 4):
@@ -373,7 +373,7 @@ def test_the_status_lists_the_newest_clients(service: Service, monkeypatch: pyte
     assert list(service.status()["clients"]) == ["agent/1", "agent/3", "agent/4"]
 
 
-def test_a_small_file_of_turns_fills_no_memory(service: Service) -> None:
+def test_small_compressed_turns_cannot_fill_memory(service: Service) -> None:
     played(service, "a", 0, 1.0)
     [row] = service.file.sessions("a")
     [turn] = service.file.turns(row.id)

@@ -1,4 +1,4 @@
-"""A run that learns from sessions: the real server, client and openai library."""
+"""A run that learns from sessions, with the real server, client and openai library."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def agent(session: Session[Server]) -> dict[str, Any]:
     return {"reward": -float(length) - session.member, "parts": {"length": float(length)}}
 
 
-def test_a_group_that_cannot_be_learned_from_is_dropped(model_directory: Path, tmp_path: Path) -> None:
+def test_unlearnable_groups_are_dropped(model_directory: Path, tmp_path: Path) -> None:
     port, out = free_port(), tmp_path / "run"
     with served(make_config(model_directory, port), out) as failed, Server(f"http://127.0.0.1:{port}") as server:
         server.play(agent, groups=2, size=3)
@@ -109,7 +109,7 @@ def test_a_group_that_cannot_be_learned_from_is_dropped(model_directory: Path, t
 
 
 @pytest.mark.parametrize("tune", ["full", "lora"])
-def test_a_run_learns_from_sessions_that_clients_play(model_directory: Path, tmp_path: Path, tune: str) -> None:
+def test_run_learns_from_client_sessions(model_directory: Path, tmp_path: Path, tune: str) -> None:
     port, out = free_port(), tmp_path / "run"
     config = make_config(
         model_directory, port, model={"tune": tune, **({"lora": {"rank": 4}} if tune == "lora" else {})}
@@ -148,7 +148,7 @@ def test_a_run_learns_from_sessions_that_clients_play(model_directory: Path, tmp
     file.close()
 
 
-def test_a_checkpoint_is_promoted_to_a_model(model_directory: Path, tmp_path: Path) -> None:
+def test_checkpoint_can_be_promoted_to_a_model(model_directory: Path, tmp_path: Path) -> None:
     port, out = free_port(), tmp_path / "run"
     with (
         served(make_config(model_directory, port, checkpoints={"every": 1}), out),
@@ -167,7 +167,7 @@ def test_a_checkpoint_is_promoted_to_a_model(model_directory: Path, tmp_path: Pa
     assert not before.model.state_dict()[name].equal(kept.model.state_dict()[name])
 
 
-def test_a_command_is_an_agent_and_a_function_gives_its_reward(model_directory: Path, tmp_path: Path) -> None:
+def test_command_agents_are_scored_by_a_function(model_directory: Path, tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(
         "import os\n"
         "from openai import OpenAI\n"
@@ -192,9 +192,7 @@ def test_a_command_is_an_agent_and_a_function_gives_its_reward(model_directory: 
     file.close()
 
 
-def test_a_command_reaches_its_own_session_and_nothing_else_of_the_service(
-    model_directory: Path, tmp_path: Path
-) -> None:
+def test_command_agents_reach_only_their_session(model_directory: Path, tmp_path: Path) -> None:
     """A command that could begin sessions would also end them, and so choose what is learned from."""
     (tmp_path / "agent.py").write_text(
         "import os, httpx\n"
@@ -218,7 +216,7 @@ def test_a_command_reaches_its_own_session_and_nothing_else_of_the_service(
     assert train(config, out=tmp_path / "run").results()["steps"] == 1
 
 
-def test_a_command_is_not_served_to_other_machines_without_a_token_of_the_user(
+def test_command_agents_on_public_hosts_require_a_token(
     model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GYMPOSIUM_SERVE_TOKEN", raising=False)
@@ -227,7 +225,7 @@ def test_a_command_is_not_served_to_other_machines_without_a_token_of_the_user(
         train(make_config(model_directory, 0, source=source), out=tmp_path / "run")
 
 
-def test_a_command_that_fails_ends_the_run_with_its_error(model_directory: Path, tmp_path: Path) -> None:
+def test_failing_command_ends_the_run_with_its_error(model_directory: Path, tmp_path: Path) -> None:
     (tmp_path / "rewards.py").write_text("def score(ran):\n    return 0.0\n")
     source = {
         "run": f"{sys.executable} -c \"raise SystemExit('no such game')\"",

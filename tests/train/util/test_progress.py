@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM wait for a safe moment; a second signal does not."""
+"""Ctrl-C and SIGTERM wait for a safe moment, but a second signal does not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymposium_train.util.progress import interruption
 @pytest.mark.parametrize(
     ("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, TerminationSignal)]
 )
-def test_the_first_signal_waits_and_the_second_does_not(number: int, raised: type[KeyboardInterrupt]) -> None:
+def test_first_signal_waits_and_second_interrupts(number: int, raised: type[KeyboardInterrupt]) -> None:
     before = signal.getsignal(number)
     with interruption() as stop:
         stop.stop_here()
@@ -29,7 +29,7 @@ def test_the_first_signal_waits_and_the_second_does_not(number: int, raised: typ
     assert signal.getsignal(number) is before
 
 
-def test_beside_the_main_thread_signals_are_left_alone() -> None:
+def test_signals_are_ignored_outside_the_main_thread() -> None:
     def run() -> bool:
         with interruption() as stop:
             stop.stop_here()

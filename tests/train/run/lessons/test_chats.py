@@ -1,4 +1,4 @@
-"""Files of chats: the lessons of each line, and the refusals with file and line."""
+"""Chat files: the lessons of each line, and errors that name file and line."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def file(path: Path, *lines: Any) -> Path:
     return path
 
 
-def test_every_reply_of_a_chat_is_learnt_behind_all_that_was_said(tmp_path: Path) -> None:
+def test_each_reply_is_learned_after_its_history(tmp_path: Path) -> None:
     found = read_chats([file(tmp_path / "a.jsonl", {"messages": [ASKED, SAID, AGAIN, MORE]})], thinking=False)
     where = f"{tmp_path / 'a.jsonl'}:1"
     assert found == [Lesson((ASKED,), "b2", where), Lesson((ASKED, SAID, AGAIN), "c3", where)]  # type: ignore[arg-type]
 
 
-def test_of_prompt_and_completion_the_completion_alone_is_learnt(tmp_path: Path) -> None:
+def test_only_the_completion_is_learned(tmp_path: Path) -> None:
     line = {"prompt": [ASKED, SAID, AGAIN], "completion": [MORE], "from": "elsewhere"}
     found = read_chats([file(tmp_path / "a.jsonl", line)], thinking=False)
     assert [lesson.reply for lesson in found] == ["c3"]
@@ -54,7 +54,7 @@ def test_calls_and_their_results_are_read(tmp_path: Path) -> None:
     assert first.tools == second.tools == (Tool("look", "Look.", LOOK["parameters"]),)  # type: ignore[arg-type]
 
 
-def test_files_follow_one_another_and_blank_lines_are_none(tmp_path: Path) -> None:
+def test_files_are_concatenated_and_blank_lines_skipped(tmp_path: Path) -> None:
     first = file(tmp_path / "a.jsonl", {"messages": [ASKED, SAID]}, "")
     second = file(tmp_path / "b.jsonl", "", {"messages": [AGAIN, MORE]})
     found = read_chats([first, second], thinking=False)
@@ -85,26 +85,26 @@ def test_files_follow_one_another_and_blank_lines_are_none(tmp_path: Path) -> No
         ({"messages": [ASKED, SAID], "chat_template_kwargs": {"enable_thinking": True}}, "prompting.thinking = true"),
     ],
 )
-def test_what_is_no_chat_is_refused_with_its_place(tmp_path: Path, line: Any, message: str) -> None:
+def test_invalid_chats_are_refused_with_their_location(tmp_path: Path, line: Any, message: str) -> None:
     path = file(tmp_path / "a.jsonl", {"messages": [ASKED, SAID]}, line)
     with pytest.raises(BadOption, match=message) as caught:
         read_chats([path], thinking=False)
     assert str(caught.value).startswith(f"{path}:2: ")
 
 
-def test_what_was_made_for_a_model_that_thinks_is_learnt_by_one(tmp_path: Path) -> None:
+def test_thinking_data_requires_a_thinking_model(tmp_path: Path) -> None:
     line = {"messages": [ASKED, SAID], "chat_template_kwargs": {"enable_thinking": True}}
     assert len(read_chats([file(tmp_path / "a.jsonl", line)], thinking=True)) == 1
 
 
-def test_a_file_without_chats_and_one_that_is_not_there_are_named(tmp_path: Path) -> None:
+def test_empty_and_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="has no chats"):
         read_chats([file(tmp_path / "empty.jsonl")], thinking=False)
     with pytest.raises(BadOption, match=r"Cannot read .*nowhere\.jsonl"):
         read_chats([tmp_path / "nowhere.jsonl"], thinking=False)
 
 
-def test_a_chat_that_the_template_refuses_is_named(tmp_path: Path, tiny: LoadedModel) -> None:
+def test_chats_refused_by_the_template_are_named(tmp_path: Path, tiny: LoadedModel) -> None:
     tokenizer = tiny.chat.tokenizer
     before = tokenizer.chat_template
     refuses = "{% if m.role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
@@ -122,7 +122,7 @@ def synthesized(**legal: Any) -> dict[str, Any]:
     return {"prompt": [ASKED], "completion": [SAID], "gymposium": {"game": "tic_tac_toe", **legal}}
 
 
-def test_lines_of_synth_name_the_legal_moves(tmp_path: Path) -> None:
+def test_synth_lines_name_the_legal_moves(tmp_path: Path) -> None:
     both = {"messages": [ASKED, SAID, AGAIN, MORE], "gymposium": {"legal": [["b2", "c3"], None]}}
     found = read_chats([file(tmp_path / "a.jsonl", synthesized(legal=["b2", "a1"]), both)], thinking=False)
     assert [lesson.legal for lesson in found] == [("b2", "a1"), ("b2", "c3"), None]
@@ -131,7 +131,7 @@ def test_lines_of_synth_name_the_legal_moves(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("legal", ["b2", [1], {"b2": 1}, [["b2"]], 7, True])
-def test_legal_moves_of_another_form_are_refused(tmp_path: Path, legal: Any) -> None:
+def test_invalid_legal_moves_are_refused(tmp_path: Path, legal: Any) -> None:
     with pytest.raises(BadOption, match=r"a\.jsonl:1: gymposium\.legal must list the legal moves"):
         read_chats([file(tmp_path / "a.jsonl", synthesized(legal=legal))], thinking=False)
     for wrong in ([["b2"]], ["b2", "c3"], None):  # a match of two replies
@@ -141,7 +141,7 @@ def test_legal_moves_of_another_form_are_refused(tmp_path: Path, legal: Any) -> 
 
 
 @pytest.mark.parametrize("context", ["state", "full"])
-def test_what_gymposium_synth_writes_is_read(tmp_path: Path, context: str, tiny: LoadedModel) -> None:
+def test_reads_output_of_gymposium_synth(tmp_path: Path, context: str, tiny: LoadedModel) -> None:
     out = tmp_path / "moves"
     command = ["-m", "gymposium.cli.main", "synth", "--game", "tic_tac_toe", "--players", "random,random", "-n", "6"]
     subprocess.run(
@@ -169,13 +169,13 @@ def make_sparse(path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, make_sparse, Path.mkdir])
-def test_a_pipe_or_a_line_without_end_is_refused_at_once(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_pipes_and_endless_lines_are_refused_at_once(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "a.jsonl")
     with pytest.raises(BadOption, match=r"Cannot read .*a\.jsonl"):
         read_chats([tmp_path / "a.jsonl"], thinking=False)
 
 
-def test_a_line_that_readers_understand_differently_is_refused(tmp_path: Path) -> None:
+def test_ambiguous_json_is_refused(tmp_path: Path) -> None:
     for line in ('{"messages": [], "messages": []}', '{"messages": NaN}', "[" * 100_000):
         with pytest.raises(BadOption, match=r"a\.jsonl:1: invalid JSON"):
             read_chats([file(tmp_path / "a.jsonl", line)], thinking=False)

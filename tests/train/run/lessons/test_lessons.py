@@ -1,4 +1,4 @@
-"""Lessons as tokens: the prompts that an engine reads, a loss on the reply only, and no cuts."""
+"""Lessons as tokens: engine prompts, a loss on the reply only, and no truncation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LATER = Lesson(
 )
 
 
-def test_tokens_are_those_of_the_chat_with_the_end_of_turn(tiny: LoadedModel) -> None:
+def test_tokens_match_the_chat_with_end_of_turn(tiny: LoadedModel) -> None:
     found = tokenized([ASKED, LATER], tiny.chat, room=1024, max_tokens=8)
     chat: Chat = tiny.chat
     grown = (*chat.prompt("x . o"), *chat.reply("b2"), *chat.more("x x o", ended=True))
@@ -37,7 +37,7 @@ def test_tokens_are_those_of_the_chat_with_the_end_of_turn(tiny: LoadedModel) ->
     assert (found.too_long, found.cut_off) == (0, 0)
 
 
-def test_what_is_too_long_is_left_out_and_counted(tiny: LoadedModel) -> None:
+def test_too_long_lessons_are_dropped_and_counted(tiny: LoadedModel) -> None:
     (asked,) = tokenized([ASKED], tiny.chat, room=1024, max_tokens=8).demonstrations
     room = len(asked.prompt) + len(asked.completion)
     assert tokenized([ASKED, LATER], tiny.chat, room=room, max_tokens=8).demonstrations == [asked]
@@ -46,13 +46,13 @@ def test_what_is_too_long_is_left_out_and_counted(tiny: LoadedModel) -> None:
         tokenized([ASKED], tiny.chat, room=room - 1, max_tokens=8)
 
 
-def test_replies_that_would_be_cut_off_in_play_are_counted(tiny: LoadedModel) -> None:
+def test_replies_beyond_max_tokens_are_counted(tiny: LoadedModel) -> None:
     reply = tiny.chat.reply("b2")
     assert tokenized([ASKED], tiny.chat, room=1024, max_tokens=len(reply)).cut_off == 0
     assert tokenized([ASKED], tiny.chat, room=1024, max_tokens=len(reply) - 1).cut_off == 1
 
 
-def test_legal_moves_are_learned_where_the_reply_is_the_canonical_one(tiny: LoadedModel) -> None:
+def test_legal_moves_are_learned_only_for_canonical_replies(tiny: LoadedModel) -> None:
     """A reply with thoughts is not in the tree of canonical replies, which would call its first token illegal."""
     asked, tags = ASKED.messages, READERS["tags"]
     lessons = [
@@ -67,7 +67,7 @@ def test_legal_moves_are_learned_where_the_reply_is_the_canonical_one(tiny: Load
     assert found.unguided == 2
 
 
-def test_games_have_equal_shares_of_every_batch() -> None:
+def test_games_have_equal_shares_of_each_batch() -> None:
     lots = [[Demonstration((n,), (n,))] * count for n, count in ((1, 1000), (2, 1), (3, 10))]
     drawn = list(islice(batches(lots, 8, 0), 3))
     assert [len(batch) for batch in drawn] == [8, 8, 8]
@@ -76,7 +76,7 @@ def test_games_have_equal_shares_of_every_batch() -> None:
     assert drawn == list(islice(batches(lots, 8, 0), 3))
 
 
-def test_replies_of_one_conversation_are_drawn_together() -> None:
+def test_replies_of_a_conversation_are_drawn_together() -> None:
     talk = [Demonstration((1,), (2, 3)), Demonstration((1, 2, 3, 4), (5,)), Demonstration((1, 2, 3, 4, 5, 6), (7,))]
     others = [Demonstration((9, n), (n,)) for n in range(5)]
     assert conversations([*talk, *others]) == [talk, *([one] for one in others)]
@@ -94,7 +94,7 @@ def test_the_learning_rate_rises_and_falls() -> None:
     assert rates[100] == pytest.approx(0.0)
 
 
-def test_a_cold_start_ends_a_quarter_as_many_steps_after_its_end_is_known() -> None:
+def test_cold_start_decays_over_a_quarter_of_its_steps() -> None:
     ending = Ending(400)
     assert [ending(step) for step in (0, 100, 400)] == [0.0, 0.25, 1.0]
     ending.soon(100)

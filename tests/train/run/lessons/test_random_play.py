@@ -1,4 +1,4 @@
-"""Rejection sampling keeps winners' moves, with the prompts that the model will read."""
+"""Rejection sampling keeps the winners' moves with the prompts that the model will read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gymposium_train.run.lessons import Lesson, RandomPlay, all_moves, paid_move
 
 @pytest.mark.parametrize("reply", ["move", "tags", "json"])
 @pytest.mark.parametrize("name", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)"])
-def test_lessons_are_the_winners_turns(name: str, reply: str) -> None:
+def test_lessons_are_turns_of_winners(name: str, reply: str) -> None:
     game, how = load_game(name), get_reader(reply)
     finished = RandomPlay(game, "compact", how, seed=1, tag="t").play(20)
     expected = []
@@ -43,7 +43,7 @@ def test_lessons_are_the_winners_turns(name: str, reply: str) -> None:
     assert winners_moves(finished) == expected
 
 
-def test_all_moves_are_those_of_winners_and_losers() -> None:
+def test_all_moves_include_winners_and_losers() -> None:
     """Winners at poker never fold, so folding is learned from losers only."""
     game, how = load_game("kuhn_poker"), get_reader("move")
     finished = RandomPlay(game, "compact", how, seed=1, tag="t").play(200)
@@ -54,7 +54,7 @@ def test_all_moves_are_those_of_winners_and_losers() -> None:
     assert {one.reply for one in winners if one in facing_a_bet} == {"bet"}
 
 
-def test_where_the_model_will_read_the_match_so_far_lessons_show_it() -> None:
+def test_lessons_show_history_if_the_context_does() -> None:
     """A later prompt of a match consists of the earlier prompt, its reply, and a question without the rules."""
     game, how = load_game("tic_tac_toe"), get_reader("tags")
     (played,) = RandomPlay(game, "full", how, seed=2, tag="t", context="full").play(1)
@@ -65,7 +65,7 @@ def test_where_the_model_will_read_the_match_so_far_lessons_show_it() -> None:
             assert len(after.messages[-1]["content"]) < len(before.messages[0]["content"])
 
 
-def test_the_same_seed_gives_the_same_games() -> None:
+def test_same_seed_plays_the_same_matches() -> None:
     game = load_game("tic_tac_toe")
     again = [
         [p.events for p in RandomPlay(game, "compact", get_reader("move"), seed=s, tag="t").play(9)] for s in (1, 1, 2)
@@ -73,7 +73,7 @@ def test_the_same_seed_gives_the_same_games() -> None:
     assert again[0] == again[1] != again[2]
 
 
-def test_alone_the_best_matches_are_kept() -> None:
+def test_best_matches_are_kept_in_single_player_games() -> None:
     finished = RandomPlay(load_game("2048"), "compact", get_reader("move"), seed=1, tag="t").play(8)
     best = sorted(finished, key=lambda p: -p.returns[0])[:2]
     assert len(winners_moves(finished)) == sum(len(p.turns) for p in best)
@@ -116,7 +116,7 @@ class Shared:
     ("seats", "last", "others", "utility"),
     [(3, -1.0, 0.5, "zero_sum"), (4, -1.0, 0.0, "general_sum"), (2, 0.5, 0.5, "cooperative")],
 )
-def test_winners_that_share_the_first_place_are_imitated(seats: int, last: float, others: float, utility: Any) -> None:
+def test_tied_winners_are_imitated(seats: int, last: float, others: float, utility: Any) -> None:
     spec = GameSpec(name="shared", title="S", summary="S.", entry_point="x:game", seats=seats, utility=utility)
     game = make_game_factory(lambda: Shared(seats, last, others))(spec, {})
     play = RandomPlay(game, "compact", get_reader("move"), seed=1, tag="t")
@@ -128,7 +128,7 @@ def test_winners_that_share_the_first_place_are_imitated(seats: int, last: float
     assert len(play.lot(30)) >= 30
 
 
-def test_moves_that_were_paid_for_are_those_behind_which_the_score_is_higher() -> None:
+def test_paid_moves_raise_the_score() -> None:
     game = load_game("2048")
     finished = RandomPlay(game, "compact", get_reader("move"), seed=1, tag="t", keep="paid").play(3)
     paid, others = [], []
@@ -142,7 +142,7 @@ def test_moves_that_were_paid_for_are_those_behind_which_the_score_is_higher() -
     assert 0 < len(paid) < len(all_moves(finished))
 
 
-def test_at_the_end_alone_the_last_move_of_a_winner_is_paid_for() -> None:
+def test_final_reward_pays_only_the_last_winning_move() -> None:
     game = load_game("tic_tac_toe")
     finished = RandomPlay(game, "compact", get_reader("move"), seed=1, tag="t", keep="paid").play(20)
     wins = [p.turns[-1].trace for p in finished if p.result(p.turns[-1].seat) == "win"]
@@ -150,13 +150,13 @@ def test_at_the_end_alone_the_last_move_of_a_winner_is_paid_for() -> None:
     assert len(paid_moves(finished)) == len(wins) + math.ceil((len(all_moves(finished)) - len(wins)) / 4)
 
 
-def test_paid_moves_need_the_payments() -> None:
+def test_paid_moves_require_stored_returns() -> None:
     unnoted = RandomPlay(load_game("tic_tac_toe"), "compact", get_reader("move"), seed=1, tag="t").play(1)
     with pytest.raises(ValueError, match="store_returns"):
         paid_moves(unnoted)
 
 
-def test_a_lot_has_as_many_lessons_as_are_wanted_and_long_matches_are_fewer() -> None:
+def test_lots_have_the_requested_number_of_lessons() -> None:
     played: dict[str, int] = {}
     for name in ("tic_tac_toe", "hex(board_size=5)"):
         finished: list[MatchResult] = []
@@ -170,7 +170,7 @@ def test_a_lot_has_as_many_lessons_as_are_wanted_and_long_matches_are_fewer() ->
     assert played["hex(board_size=5)"] < played["tic_tac_toe"] / 2
 
 
-def test_after_the_last_match_that_is_allowed_the_newest_lot_comes_again() -> None:
+def test_newest_lot_repeats_after_the_last_match() -> None:
     finished: list[MatchResult] = []
     how = get_reader("move")
     play = RandomPlay(load_game("kuhn_poker"), "compact", how, seed=1, tag="t", each=finished.append, matches=20)
@@ -180,7 +180,7 @@ def test_after_the_last_match_that_is_allowed_the_newest_lot_comes_again() -> No
     assert len(finished) == 20
 
 
-def test_random_play_ends_where_no_move_is_worth_imitating() -> None:
+def test_random_play_ends_without_moves_worth_imitating() -> None:
     """The moves of a match without a winner."""
     game, how = load_game("tic_tac_toe"), get_reader("move")
     plays = (RandomPlay(game, "compact", how, seed=seed, tag="t").play(1)[0] for seed in range(100))
