@@ -24,7 +24,7 @@ def ask(address: str, path: str, **headers: str) -> tuple[int, http.client.HTTPM
         return answer.status, answer.headers, answer.read()
 
 
-def test_a_page_of_a_long_match_is_compressed(serve: Any, texts: Path) -> None:
+def test_page_of_a_long_match_is_compressed(serve: Any, texts: Path) -> None:
     address, path = serve(texts), "matches/backgammon.jsonl/1.html"
     _, headers, body = ask(address, path, Accept_Encoding="gzip")
     assert headers["Content-Encoding"] == "gzip"
@@ -37,7 +37,7 @@ def test_a_page_of_a_long_match_is_compressed(serve: Any, texts: Path) -> None:
         assert ask(address, part, Accept_Encoding="gzip")[1]["Content-Encoding"] == "gzip"
 
 
-def test_events_are_sent_as_they_come(serve: Any, training_run: Callable[..., Any], tmp_path: Path) -> None:
+def test_events_are_sent_immediately(serve: Any, training_run: Callable[..., Any], tmp_path: Path) -> None:
     run = training_run(steps=2)
     run.log(1)
     parts = urlsplit(serve(tmp_path / "training"))
@@ -62,10 +62,10 @@ def test_events_are_sent_as_they_come(serve: Any, training_run: Callable[..., An
         f"compare.html?match={quote('connect_four.jsonl:٣')}&match=connect_four.jsonl:1",
     ],
 )
-def test_a_number_that_is_none_is_a_bad_request(serve: Any, runs: Path, path: str) -> None:
+def test_invalid_number_is_a_bad_request(serve: Any, runs: Path, path: str) -> None:
     status, _, body = ask(serve(runs), path)
     assert (status, b"at most 18 digits" in body) == (400, True)
 
 
-def test_a_long_number_may_be_asked_for_and_is_not_there(serve: Any, runs: Path) -> None:
+def test_long_number_is_not_found(serve: Any, runs: Path) -> None:
     assert ask(serve(runs), f"matches/connect_four.jsonl/{'9' * 18}.html")[0] == 404

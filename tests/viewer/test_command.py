@@ -34,14 +34,14 @@ def running(*arguments: str | Path, **env: str) -> Iterator[str]:
         server.wait()
 
 
-def test_it_prints_where_it_is(runs: Path) -> None:
+def test_command_prints_the_address(runs: Path) -> None:
     with running(runs, "--port", "0", "--no-open") as address:
         assert address.startswith("http://127.0.0.1:")
         with urllib.request.urlopen(f"{address}matches.html") as page:
             assert "15 matches" in page.read().decode()
 
 
-def test_off_loopback_the_address_carries_the_token(runs: Path) -> None:
+def test_public_address_carries_the_token(runs: Path) -> None:
     """The server also listens on 127.0.0.1 then, and needs the token there as well."""
     options = ("--port", "0", "--host", "0.0.0.0", "--name", "localhost")
     with running(runs, *options, GYMPOSIUM_VIEW_TOKEN="s3cret") as address:
@@ -56,13 +56,13 @@ def test_off_loopback_the_address_carries_the_token(runs: Path) -> None:
             assert page.status == 200
 
 
-def test_it_writes_pages(runs: Path, tmp_path: Path) -> None:
+def test_command_exports_pages(runs: Path, tmp_path: Path) -> None:
     done = subprocess.run(command(runs, "--export", tmp_path / "site"), capture_output=True, text=True, check=True)
     assert str(tmp_path / "site" / "index.html") in done.stderr.replace("\n", "")
     assert (tmp_path / "site" / "matches.html").is_file()
 
 
-def test_a_port_that_is_taken_is_said(runs: Path) -> None:
+def test_port_in_use_is_an_error(runs: Path) -> None:
     with running(runs, "--port", "0", "--no-open") as address:
         port = address.rstrip("/").rpartition(":")[2]
         done = subprocess.run(command(runs, "--port", port), capture_output=True, text=True, check=False)
@@ -71,7 +71,7 @@ def test_a_port_that_is_taken_is_said(runs: Path) -> None:
     assert "Try --port 0" in done.stderr
 
 
-def test_its_help_needs_no_extra() -> None:
+def test_help_needs_no_extra() -> None:
     program = (
         "import json, sys\nfrom gymposium.cli.main import main\nsys.argv = ['gymposium', 'view', '--help']\n"
         "try:\n    main()\nfinally:\n    print(json.dumps(sorted(sys.modules)))"

@@ -21,7 +21,7 @@ from .conftest import unpacked, write
 
 
 @pytest.mark.slow
-def test_every_page_is_there_and_leads_to_pages_that_are(look: Any, runs: Path, tmp_path: Path) -> None:
+def test_every_exported_link_leads_to_a_page(look: Any, runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "site"
     export(runs, out)
     assert {page.name for page in out.rglob("*.html")} >= {"index.html", "matches.html", "match.html"}
@@ -34,7 +34,9 @@ def test_every_page_is_there_and_leads_to_pages_that_are(look: Any, runs: Path, 
             assert Path(unquote(urlsplit(link).path)).is_file(), link
 
 
-def test_matches_are_one_page_and_data(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matches_are_exported_as_one_page_with_data(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("gymposium_viewer.replays.pages.MAX_FILE_SIZE", 60_000)
     out = tmp_path / "site"
     export(runs, out)
@@ -49,7 +51,7 @@ def test_matches_are_one_page_and_data(runs: Path, tmp_path: Path, monkeypatch: 
         assert f'path">{row["id"]} · ' in match
 
 
-def test_a_match_is_stepped_through_and_the_list_filtered_from_a_disk(look: Any, runs: Path, tmp_path: Path) -> None:
+def test_exported_matches_can_be_stepped_and_filtered(look: Any, runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "site"
     export(runs, out)
     page = look.at(f"{(out / 'matches.html').as_uri()}?failed=illegal")
@@ -71,7 +73,7 @@ def test_a_match_is_stepped_through_and_the_list_filtered_from_a_disk(look: Any,
 
 
 @pytest.mark.slow
-def test_what_a_server_alone_can_do_is_not_offered(look: Any, runs: Path, tmp_path: Path) -> None:
+def test_server_features_are_not_exported(look: Any, runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "site"
     export(runs, out)
     assert not list(out.rglob("*.json"))
@@ -79,7 +81,7 @@ def test_what_a_server_alone_can_do_is_not_offered(look: Any, runs: Path, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_long_list_has_several_pages(serve: Any, look: Any, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_list_has_several_pages(serve: Any, look: Any, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium_viewer.replays.pages.PAGE_SIZE", 6)
     page = look.at(f"{serve(runs)}matches.html")
     seen = page.locator("td.id").all_inner_texts()
@@ -95,7 +97,7 @@ def test_a_long_list_has_several_pages(serve: Any, look: Any, runs: Path, monkey
 
 
 @pytest.mark.slow
-def test_a_long_exported_list_is_turned_and_ordered(look: Any, tmp_path: Path) -> None:
+def test_long_exported_list_is_paged_and_sorted(look: Any, tmp_path: Path) -> None:
     write(tmp_path / "runs" / "many.jsonl", "tic_tac_toe", ["random", "random"], seeds=range(130))
     export(tmp_path / "odd", tmp_path / "site")
     page = look.at((tmp_path / "site" / "matches.html").as_uri())
@@ -118,7 +120,7 @@ def test_a_long_exported_list_is_turned_and_ordered(look: Any, tmp_path: Path) -
 
 @pytest.mark.parametrize("odd", ['"player_seed":9e999', '"player_seed":99999999999999999999', '"player_seed":"x"'])
 @pytest.mark.parametrize("end", ["\n", ""])
-def test_a_line_that_only_looks_like_a_match_is_left_out(runs: Path, tmp_path: Path, odd: str, end: str) -> None:
+def test_invalid_match_lines_are_left_out(runs: Path, tmp_path: Path, odd: str, end: str) -> None:
     first, second = (runs / "connect_four.jsonl").read_text(encoding="utf-8").splitlines()
     damaged = re.sub(r'"player_seed":\d+', odd, second)
     (tmp_path / "odd").mkdir()
@@ -128,14 +130,14 @@ def test_a_line_that_only_looks_like_a_match_is_left_out(runs: Path, tmp_path: P
     assert "matches.jsonl:2" in (tmp_path / "site" / "matches.html").read_text(encoding="utf-8")
 
 
-def test_it_writes_over_nothing(runs: Path, tmp_path: Path) -> None:
+def test_export_overwrites_nothing(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(BadOption, match="an empty or new folder"):
         export(runs, tmp_path)
 
 
 @pytest.mark.slow
-def test_pages_of_some_matches_for_another_site(look: Any, runs: Path, tmp_path: Path) -> None:
+def test_selected_matches_are_exported_for_another_site(look: Any, runs: Path, tmp_path: Path) -> None:
     records = [found for _, found in read_records(runs / "cards.jsonl") if isinstance(found, Record)]
     strange = Record.parse(json.dumps(json.loads(records[0].line()) | {"id": "../../a b/<x>?#é"}))
     paths = export_matches([*records, strange, strange], tmp_path / "out", home="../index.html")

@@ -15,26 +15,26 @@ BOARD = Picture(
 )
 
 
-def test_moves_are_the_numbers_of_the_places_that_they_name() -> None:
+def test_moves_map_to_the_places_they_name() -> None:
     told = map_clicks(BOARD, ["e2e4", "pass", "e4"])
     assert told is not None
     assert told["names"] == ["e2", "e4"]
     assert told["moves"] == [[0, 1], [], [1]]
 
 
-def test_places_are_in_parts_of_the_frame_and_may_share_a_name() -> None:
+def test_places_in_several_parts_may_share_a_name() -> None:
     told = map_clicks(BOARD, ["e2"])
     assert told is not None
     assert told["rects"] == [[0, 0, 0, 0.25, 0.5], [1, 0.25, 0, 0.25, 0.5], [0, 0.5, 0.5, 0.5, 0.5]]
 
 
-def test_a_picture_that_no_legal_move_names_is_not_clicked_on() -> None:
+def test_picture_without_named_moves_is_not_clickable() -> None:
     assert map_clicks(BOARD, ["pass", "resign"]) is None
     assert map_clicks(BOARD, []) is None
 
 
 @pytest.mark.parametrize(("height", "tall"), [(100.0, 0.5), (1e9, 6.0), (1e-9, 0.04)])
-def test_a_frame_has_the_shape_of_its_picture_within_limits(height: float, tall: float) -> None:
+def test_frame_keeps_the_pictures_shape_within_limits(height: float, tall: float) -> None:
     html, shape = render_frame(Picture("\x1b", 200, height))
     assert "\x1b" not in html
     assert shape == tall

@@ -34,7 +34,7 @@ def ask(address: str, path: str = "/index.html", *, method: str = "GET", **heade
         return Answer(answer.status, answer.headers)
 
 
-def test_every_answer_forbids_what_our_pages_never_do(serve, tmp_path: Path) -> None:
+def test_content_security_policy_is_on_every_answer(serve, tmp_path: Path) -> None:
     address = serve(tmp_path)
     for path, status in (("/index.html", 200), ("/static/base.css", 200), ("/nothing", 404)):
         answer = ask(address, path)
@@ -61,13 +61,13 @@ def test_every_answer_forbids_what_our_pages_never_do(serve, tmp_path: Path) -> 
         ("", 421),
     ],
 )
-def test_it_answers_to_its_own_names_alone(serve, tmp_path: Path, host: str, status: int) -> None:
+def test_only_own_host_names_are_accepted(serve, tmp_path: Path, host: str, status: int) -> None:
     """A foreign name that points at this machine (DNS rebinding) is refused."""
     address = serve(tmp_path)
     assert ask(address, Host=host.format(port=urlsplit(address).port)).status == status
 
 
-def test_other_sites_are_refused(serve, tmp_path: Path) -> None:
+def test_foreign_origins_are_refused(serve, tmp_path: Path) -> None:
     address = serve(tmp_path)
     own = address.rstrip("/")
     assert ask(address, Origin=own).status == 200
@@ -77,7 +77,7 @@ def test_other_sites_are_refused(serve, tmp_path: Path) -> None:
     assert ask(address, method="POST", Origin=own).status == 405  # accepted by the guard; the page takes no POST
 
 
-def test_with_a_token_nothing_is_shown_without_it(serve, tmp_path: Path) -> None:
+def test_nothing_is_shown_without_the_token(serve, tmp_path: Path) -> None:
     address = serve(tmp_path, token="s3cret")
     for path in ("/index.html", "/static/base.css", "/nothing", "/index.html?token=wrong"):
         assert ask(address, path).status == 401
@@ -94,7 +94,7 @@ def test_with_a_token_nothing_is_shown_without_it(serve, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("path", ["/index.html?token=s3cret", "/matches.html?token=s3cret&game=x", "/?token=s3cret"])
-def test_clients_that_follow_redirects_come_in_with_the_token(serve, tmp_path: Path, path: str) -> None:
+def test_redirects_keep_the_token_session(serve, tmp_path: Path, path: str) -> None:
     with httpx.Client(base_url=serve(tmp_path, token="s3cret"), follow_redirects=True) as client:
         answer = client.get(path)
     assert answer.status_code == 200
@@ -104,14 +104,14 @@ def test_clients_that_follow_redirects_come_in_with_the_token(serve, tmp_path: P
 @pytest.mark.parametrize(
     "path", ["//evil.example/", "/\\evil.example", "///evil.example", "/%5cevil.example", "/%2fevil"]
 )
-def test_no_path_leads_to_another_site_with_the_token(serve, tmp_path: Path, path: str) -> None:
+def test_token_redirect_never_leaves_the_site(serve, tmp_path: Path, path: str) -> None:
     answer = ask(serve(tmp_path, token="s3cret"), f"{path}?token=s3cret")
     target = answer.headers["Location"]
     assert answer.status == 303
     assert (target[0], target[1] in "/\\") == ("/", False)
 
 
-def test_other_machines_come_in_with_a_token_only(tmp_path: Path) -> None:
+def test_other_machines_need_a_token(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="needs a token"):
         serve_it(tmp_path, host="0.0.0.0", port=0, names=[], token=None, announce=lambda address: None)
 

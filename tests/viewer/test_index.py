@@ -48,7 +48,7 @@ def a_record() -> Record:
     error=st.none() | texts,
     report=st.dictionaries(texts, st.floats(-LARGEST_AMOUNT, LARGEST_AMOUNT), max_size=2),
 )
-def test_pieces_of_a_line_tell_what_the_whole_line_tells(
+def test_partial_parsing_agrees_with_full_parsing(
     match_id: str, players: list[str], said: list[tuple[str, str]], error: str | None, report: dict[str, float]
 ) -> None:
     """Also if its texts look like keys."""
@@ -75,7 +75,7 @@ def test_pieces_of_a_line_tell_what_the_whole_line_tells(
     ],
     ids=["integer", "nan", "nesting", "tokens"],
 )
-def test_odd_values_in_a_line_end_nothing(written: str, odd: str, tmp_path: Path) -> None:
+def test_unusual_values_do_not_break_the_index(written: str, odd: str, tmp_path: Path) -> None:
     line = a_record().line()
     (tmp_path / "m.jsonl").write_text(f"{line}\n{line.replace(written, odd, 1)}\n")
     index = build_index(tmp_path)
@@ -83,7 +83,7 @@ def test_odd_values_in_a_line_end_nothing(written: str, odd: str, tmp_path: Path
     assert len(index.rows) + len(index.problems) == 2
 
 
-def test_every_line_is_listed_or_named(runs: Path) -> None:
+def test_every_line_is_listed_or_reported(runs: Path) -> None:
     index = build_index(runs)
     assert len(index.rows) == 15
     assert [str(problem) for problem in index.problems] == [f"cards.jsonl:2: {index.problems[0].what}"]
@@ -100,7 +100,7 @@ def test_every_line_is_listed_or_named(runs: Path) -> None:
         assert index.find_by_id(row.id) is not None
 
 
-def test_files_of_a_run_that_are_no_matches_are_not_listed(training_run: Any, tmp_path: Path) -> None:
+def test_other_run_files_are_not_listed(training_run: Any, tmp_path: Path) -> None:
     run = training_run()
     run.log(1)
     run.keep(1)
@@ -116,7 +116,7 @@ def test_files_of_a_run_that_are_no_matches_are_not_listed(training_run: Any, tm
         assert index.problems == []
 
 
-def test_it_follows_files_as_they_grow(tmp_path: Path) -> None:
+def test_index_follows_growing_files(tmp_path: Path) -> None:
     file, line = tmp_path / "matches.jsonl", a_record().line()
     file.write_text(f"{line}\n{line[:40]}", encoding="utf-8")
     index = build_index(tmp_path)
@@ -138,7 +138,7 @@ def test_it_follows_files_as_they_grow(tmp_path: Path) -> None:
     assert len(index.rows) == 1
 
 
-def test_compressed_files_are_shown_as_plain_ones(runs: Path, tmp_path: Path) -> None:
+def test_compressed_files_are_listed_like_plain_ones(runs: Path, tmp_path: Path) -> None:
     plain, packed = build_index(runs), tmp_path / "packed"
     shutil.copytree(runs, packed)
     for file in packed.rglob("*.jsonl"):
@@ -167,7 +167,7 @@ def test_compressed_files_are_shown_as_plain_ones(runs: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("keep", "rows"), [(0, False), (9, False), (40, False), (-1, True)])
-def test_a_damaged_compressed_file_is_named_beside_the_others(tmp_path: Path, keep: int, rows: bool) -> None:
+def test_damaged_compressed_file_is_reported(tmp_path: Path, keep: int, rows: bool) -> None:
     line = f"{a_record().line()}\n"
     (tmp_path / "a.jsonl").write_text(line)
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(line.encode() * 300)[:keep])
@@ -185,11 +185,11 @@ def test_a_damaged_compressed_file_is_named_beside_the_others(tmp_path: Path, ke
     assert (len(index.rows), index.problems, index.foreign) == (4, [], {})
 
 
-def test_one_file_can_be_given(runs: Path) -> None:
+def test_index_of_a_single_file(runs: Path) -> None:
     assert {row.file for row in build_index(runs / "connect_four.jsonl").rows} == {"connect_four.jsonl"}
 
 
-def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
+def test_missing_file_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "matches.jsonl"
     file.write_text(a_record().line(), encoding="utf-8")
     index = build_index(tmp_path)
@@ -248,7 +248,7 @@ def test_search_in_replies(runs: Path) -> None:
 @example(said=[["\\"]], text='"', spaced=False)
 @example(said=[["a\nb"]], text="n", spaced=False)
 @example(said=[["é"]], text="e9", spaced=True)
-def test_search_finds_what_stands_in_replies(tmp_path: Path, said: list[list[str]], text: str, spaced: bool) -> None:
+def test_search_finds_text_in_replies(tmp_path: Path, said: list[list[str]], text: str, spaced: bool) -> None:
     record, lines = a_record(), []
     for replies in said:
         turns = [{"seat": 0, "reading": "move", "text": reply} for reply in replies]
@@ -265,7 +265,7 @@ def test_search_finds_what_stands_in_replies(tmp_path: Path, said: list[list[str
 
 @pytest.mark.parametrize("spaced", [False, True])
 @pytest.mark.parametrize("where", ["reports", "turns"])
-def test_a_search_takes_time_that_grows_with_the_lines(where: str, spaced: bool, tmp_path: Path) -> None:
+def test_search_time_is_linear_in_the_lines(where: str, spaced: bool, tmp_path: Path) -> None:
     """Even if the text is everywhere, but in no reply of the wanted reading."""
     record = a_record()
     if where == "reports":
@@ -293,7 +293,7 @@ def test_orders_by_tokens_and_date(tmp_path: Path) -> None:
     assert [row.date for row in selected(index, sort="newest")] == ["1970-01-04", "1970-01-03", "1970-01-02"]
 
 
-def test_every_way_to_end_is_a_fact(tmp_path: Path) -> None:
+def test_every_ending_is_indexed(tmp_path: Path) -> None:
     record = a_record()
     endings = {
         "no-legal-move": Ending("no legal move", 0),
@@ -310,7 +310,7 @@ def test_every_way_to_end_is_a_fact(tmp_path: Path) -> None:
         assert selected(index, ended=way) == [row]
 
 
-def test_a_filter_stands_in_an_address() -> None:
+def test_filter_round_trips_through_a_url() -> None:
     wanted = MatchFilter.from_query(
         {"game": "goofspiel(num_cards=5)", "ended": "lost", "page": "3", "sort": "", "long": "yes"}
     )
@@ -318,7 +318,7 @@ def test_a_filter_stands_in_an_address() -> None:
     assert MatchFilter().query() == ""
 
 
-def test_matches_of_one_deal_are_known(runs: Path) -> None:
+def test_matches_of_one_deal_are_found(runs: Path) -> None:
     index = build_index(runs)
     first = index.find_by_id("random-0")
     assert first is not None

@@ -49,7 +49,7 @@ def test_only_sentences_wrap(serve: Any, look: Any, texts: Path, match: str, wid
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [DESK, PHONE])
-def test_a_position_to_play_wraps_only_its_sentences(serve: Any, look: Any, texts: Path, width: int) -> None:
+def test_playing_page_wraps_only_sentences(serve: Any, look: Any, texts: Path, width: int) -> None:
     page = look.at(f"{serve(texts)}play/new.html?game=backgammon&opponent=random&seat=0&seed=1", width=width)
     page.locator("button.main-action").click()
     page.locator("form.move").wait_for()
@@ -62,7 +62,7 @@ def test_a_position_to_play_wraps_only_its_sentences(serve: Any, look: Any, text
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [DESK, PHONE])
-def test_a_page_ends_with_its_content(serve: Any, look: Any, texts: Path, width: int) -> None:
+def test_page_ends_with_its_content(serve: Any, look: Any, texts: Path, width: int) -> None:
     address = serve(texts)
     for path in ("matches/backgammon.jsonl/1.html", "matches.html", "play.html"):
         _, height, end = size(look.at(f"{address}{path}", width=width))
@@ -70,7 +70,7 @@ def test_a_page_ends_with_its_content(serve: Any, look: Any, texts: Path, width:
 
 
 @pytest.mark.slow
-def test_the_list_of_moves_follows_the_step(serve: Any, look: Any, texts: Path) -> None:
+def test_list_of_moves_follows_the_step(serve: Any, look: Any, texts: Path) -> None:
     page = look.at(f"{serve(texts)}matches/backgammon.jsonl/1.html#step-60", width=DESK)
     for step in (60, 59, 0):
         page.goto(f"{page.url.partition('#')[0]}#step-{step}")

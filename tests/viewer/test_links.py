@@ -66,7 +66,7 @@ def test_matches_outside_are_neither_listed_nor_served(serve: Any, shown: Path) 
     assert ask(address, "matches/again.jsonl/1.html")[0] == 200
 
 
-def test_a_file_that_becomes_a_link_is_served_no_more(serve: Any, shown: Path, tmp_path: Path) -> None:
+def test_file_replaced_by_a_link_is_no_longer_served(serve: Any, shown: Path, tmp_path: Path) -> None:
     address = serve(shown)
     assert ask(address, "matches/own.jsonl/1.json")[0] == 200
     (shown / "own.jsonl").unlink()
@@ -80,7 +80,7 @@ def test_nothing_outside_is_exported(shown: Path, tmp_path: Path) -> None:
     assert SECRET not in text
 
 
-def test_the_directory_itself_may_be_a_link(serve: Any, shown: Path, tmp_path: Path) -> None:
+def test_directory_itself_may_be_a_link(serve: Any, shown: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(shown)
     (tmp_path / "one.jsonl").symlink_to(shown / "own.jsonl")
     assert "own-0" in ask(serve(tmp_path / "link"), "matches.html")[1]
@@ -99,7 +99,7 @@ def test_the_directory_itself_may_be_a_link(serve: Any, shown: Path, tmp_path: P
         "sessions.sqlite-wal",
     ],
 )
-def test_a_run_with_a_file_outside_is_not_read(
+def test_run_with_a_file_outside_is_not_read(
     serve: Any, training_run: Callable[..., Any], request: pytest.FixtureRequest, tmp_path: Path, name: str
 ) -> None:
     for run in (training_run("linked"), training_run("whole")):
@@ -125,7 +125,7 @@ def test_a_run_with_a_file_outside_is_not_read(
     assert SECRET not in exported(tmp_path / "training", tmp_path / "site")
 
 
-def test_a_run_outside_is_not_read(serve: Any, training_run: Callable[..., Any], tmp_path: Path) -> None:
+def test_run_outside_is_not_read(serve: Any, training_run: Callable[..., Any], tmp_path: Path) -> None:
     training_run("a")
     (tmp_path / "shown").mkdir()
     (tmp_path / "shown" / "run").symlink_to(tmp_path / "training" / "a")

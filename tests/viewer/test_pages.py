@@ -71,7 +71,7 @@ def test_from_the_first_page_to_a_lost_match(serve: Any, look: Any, runs: Path) 
 
 
 @pytest.mark.slow
-def test_files_of_another_version_are_named_from_the_first_page_on(serve: Any, look: Any, tmp_path: Path) -> None:
+def test_files_of_another_version_are_reported(serve: Any, look: Any, tmp_path: Path) -> None:
     (tmp_path / "old.jsonl").write_text('{"format":"gymposium-match-1"}\n' * 30, encoding="utf-8")
     page = look.at(serve(tmp_path))
     expect(page.locator(".card").first).to_contain_text("1 other file")
@@ -112,7 +112,7 @@ def test_stepping_by_keys(serve: Any, look: Any, runs: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_match_plays_by_itself_up_to_its_end(serve: Any, look: Any, runs: Path) -> None:
+def test_match_plays_automatically_to_its_end(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html")
     last = page.locator(".step").count() - 1
     slider = page.locator(".stepper input").bounding_box()
@@ -134,7 +134,7 @@ def test_a_match_plays_by_itself_up_to_its_end(serve: Any, look: Any, runs: Path
 
 
 @pytest.mark.slow
-def test_the_result_is_said_once(serve: Any, look: Any, runs: Path) -> None:
+def test_result_is_shown_once(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html")
     said = page.locator(".verdict p").first.inner_text()
     assert said
@@ -142,7 +142,7 @@ def test_the_result_is_said_once(serve: Any, look: Any, runs: Path) -> None:
 
 
 @pytest.mark.slow
-def test_moves_of_chess_are_listed_as_people_write_them(serve: Any, look: Any, tmp_path: Path) -> None:
+def test_chess_moves_are_in_standard_notation(serve: Any, look: Any, tmp_path: Path) -> None:
     said = ("<move>e2e4</move>", "<move>f1c4</move>", "<think>A knight</think>\n<move>g1f3</move>")
     black, white = ScriptedPlayer("e7e5", "d7d6", "I resign."), ScriptedPlayer(*said, reply="tags")
     write(tmp_path / "chess.jsonl", "chess", [black, white])
@@ -162,7 +162,7 @@ def test_moves_of_chess_are_listed_as_people_write_them(serve: Any, look: Any, t
 
 
 @pytest.mark.slow
-def test_a_link_leads_to_a_step_as_a_seat_sees_it(serve: Any, look: Any, runs: Path) -> None:
+def test_link_opens_a_step_from_a_seats_view(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html#step-2-seat-1")
     expect_step(page, 2, ["1"])
     page.locator(".moves a").last.click()
@@ -174,7 +174,7 @@ def test_a_link_leads_to_a_step_as_a_seat_sees_it(serve: Any, look: Any, runs: P
 
 
 @pytest.mark.slow
-def test_filters_hold_while_stepping_through_the_list(serve: Any, look: Any, runs: Path) -> None:
+def test_filters_persist_while_stepping(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}matches.html")
     page.locator("select[name=failed]").select_option("illegal")
     page.wait_for_url("**failed=illegal**")
@@ -193,7 +193,7 @@ def test_filters_hold_while_stepping_through_the_list(serve: Any, look: Any, run
 
 
 @pytest.mark.slow
-def test_a_prompt_can_be_copied_as_it_was_sent(serve: Any, look: Any, runs: Path) -> None:
+def test_sent_prompt_can_be_copied(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/12.html#step-2")
     record = Record.parse((runs / "boards" / "tic tac toe.jsonl").read_text(encoding="utf-8").splitlines()[11])
     [act] = build_story(record).steps[2].acts
@@ -231,7 +231,7 @@ def test_two_matches_side_by_side(serve: Any, look: Any, runs: Path) -> None:
     expect(page.locator(".step:visible")).to_have_count(2)  # the shorter one stays at its end
 
 
-def test_a_picture_stands_in_a_frame_that_may_do_nothing(serve: Any, look: Any, runs: Path) -> None:
+def test_picture_frame_is_sandboxed(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html#step-3-all")
     frames = page.locator("iframe.picture")
     assert frames.count() == 2
@@ -278,7 +278,7 @@ def _played(players: list[str]) -> list[str]:
     return [record.line()]
 
 
-def test_hostile_text_is_shown_and_does_nothing(serve: Any, look: Any, tmp_path: Path) -> None:
+def test_hostile_text_is_inert(serve: Any, look: Any, tmp_path: Path) -> None:
     hostile_run(tmp_path / "runs")
     address = serve(tmp_path / "runs")
     for path in (
@@ -303,7 +303,7 @@ def test_hostile_text_is_shown_and_does_nothing(serve: Any, look: Any, tmp_path:
     assert page.evaluate("document.documentElement.scrollWidth") == 1280
 
 
-def test_a_hostile_picture_does_nothing(
+def test_hostile_picture_is_inert(
     serve: Any, look: Any, runs: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     request.addfinalizer((elsewhere := socket.create_server(("127.0.0.2", 0))).close)
@@ -331,7 +331,7 @@ def test_a_hostile_picture_does_nothing(
     look.troubles.clear()
 
 
-def test_without_scripts_everything_can_be_read(serve: Any, look: Any, runs: Path) -> None:
+def test_pages_are_readable_without_scripts(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/9.html", scripts=False)
     assert all(step.is_visible() for step in page.locator(".step").all())
     expect(page.locator(".step")).to_have_count(3)
@@ -356,7 +356,7 @@ def test_nothing_is_wider_than_a_phone(serve: Any, look: Any, runs: Path, path: 
 
 
 @pytest.mark.slow
-def test_light_and_dark_follow_the_reader(serve: Any, look: Any, runs: Path) -> None:
+def test_pages_follow_the_preferred_colour_scheme(serve: Any, look: Any, runs: Path) -> None:
     address = serve(runs)
     colours = [
         look.at(f"{address}matches.html", dark=dark).evaluate("getComputedStyle(document.body).backgroundColor")
@@ -368,7 +368,7 @@ def test_light_and_dark_follow_the_reader(serve: Any, look: Any, runs: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_reviewed_match_shows_what_its_moves_gave_away(serve: Any, look: Any, tmp_path: Path) -> None:
+def test_reviewed_match_shows_the_loss_per_move(serve: Any, look: Any, tmp_path: Path) -> None:
     file = tmp_path / "m.jsonl"
     write(file, "tic_tac_toe", [ScriptedPlayer("a1", "b1", "nonsense"), ScriptedPlayer("c3", "b3")])
     with closing(LocalExecutor(1)) as executor:

@@ -79,7 +79,7 @@ def click_a_move(page: Page) -> None:
 @pytest.mark.parametrize(
     "game", [pytest.param(game, marks=() if game in IN_EVERY_RUN else pytest.mark.slow) for game in drawn_games()]
 )
-def test_a_picture_is_well_seen_and_a_click_on_it_moves(serve: Any, look: Any, tmp_path: Path, game: str) -> None:
+def test_picture_is_visible_and_clickable(serve: Any, look: Any, tmp_path: Path, game: str) -> None:
     page = begin(look, serve(tmp_path), game)
     if game not in BUTTONS_ALONE:
         click_a_move(page)
@@ -106,7 +106,7 @@ def test_a_picture_is_well_seen_and_a_click_on_it_moves(serve: Any, look: Any, t
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_controls_of_a_match_have_borders_that_are_seen(serve: Any, look: Any, tmp_path: Path, scheme: Any) -> None:
+def test_controls_have_visible_borders(serve: Any, look: Any, tmp_path: Path, scheme: Any) -> None:
     page = begin(look, serve(tmp_path), "chess")
     page.emulate_media(color_scheme=scheme)
     told = page.evaluate(
@@ -129,7 +129,7 @@ def contrast(one: str, other: str) -> float:
     return (max(light) + 0.05) / (min(light) + 0.05)
 
 
-def test_two_clicks_choose_a_move_and_escape_takes_the_first_back(serve: Any, look: Any, tmp_path: Path) -> None:
+def test_two_clicks_choose_a_move_and_escape_undoes(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}play/new.html?game=chess&opponent=random&seat=1&seed=3")
     page.get_by_role("button", name="Play", exact=True).click()
     page.locator(".places").wait_for(state="attached")
@@ -146,7 +146,7 @@ def test_two_clicks_choose_a_move_and_escape_takes_the_first_back(serve: Any, lo
 
 
 @pytest.mark.slow
-def test_places_do_not_speak_and_take_no_focus(serve: Any, look: Any, tmp_path: Path) -> None:
+def test_places_are_hidden_from_assistive_technology(serve: Any, look: Any, tmp_path: Path) -> None:
     page = begin(look, serve(tmp_path), "tic_tac_toe")
     assert page.locator(".places").get_attribute("aria-hidden") == "true"
     assert page.evaluate("document.querySelectorAll('.places [tabindex], .places button, .places a').length") == 0
@@ -154,7 +154,7 @@ def test_places_do_not_speak_and_take_no_focus(serve: Any, look: Any, tmp_path: 
 
 
 @pytest.mark.slow
-def test_a_picture_takes_no_clicks_before_its_places_are_drawn(serve: Any, look: Any, tmp_path: Path) -> None:
+def test_picture_ignores_clicks_until_places_are_drawn(serve: Any, look: Any, tmp_path: Path) -> None:
     page = begin(look, serve(tmp_path), "tic_tac_toe")
     under = page.evaluate(
         "() => { document.querySelector('.places').remove();"
@@ -165,7 +165,7 @@ def test_a_picture_takes_no_clicks_before_its_places_are_drawn(serve: Any, look:
 
 
 @pytest.mark.slow
-def test_earlier_decisions_can_be_looked_at(serve: Any, look: Any, tmp_path: Path) -> None:
+def test_earlier_decisions_can_be_viewed(serve: Any, look: Any, tmp_path: Path) -> None:
     address = serve(tmp_path)
     page = begin(look, address, "tic_tac_toe")
     boards = []
@@ -186,7 +186,7 @@ def test_earlier_decisions_can_be_looked_at(serve: Any, look: Any, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_the_form_lists_the_opponents_that_a_game_has(serve: Any, look: Any, tmp_path: Path) -> None:
+def test_form_lists_the_opponents_of_the_game(serve: Any, look: Any, tmp_path: Path) -> None:
     address = serve(tmp_path)
     offers = {}
     for game in ("pig", "chess", "kuhn_poker", "tic_tac_toe", "goofspiel"):

@@ -98,7 +98,7 @@ def records(folder: Path) -> list[Record]:
     return [Record.parse(line) for line in (folder / PLAYED).read_text(encoding="utf-8").splitlines()]
 
 
-def test_a_match_is_played_recorded_and_verifies(visitor: Visitor, tmp_path: Path) -> None:
+def test_match_is_played_recorded_and_verifies(visitor: Visitor, tmp_path: Path) -> None:
     visitor.begin("kuhn_poker", seat="1", seed="7", on_illegal="forfeit")
     while 'name="choice"' in visitor.html:
         visitor.move(choice="0")
@@ -112,7 +112,7 @@ def test_a_match_is_played_recorded_and_verifies(visitor: Visitor, tmp_path: Pat
     assert "Verified Yes" in visitor.text
 
 
-def test_playing_again_from_the_same_seed_with_seats_changed(visitor: Visitor, tmp_path: Path) -> None:
+def test_rematch_keeps_the_seed_and_rotates_seats(visitor: Visitor, tmp_path: Path) -> None:
     visitor.begin("kuhn_poker", seat="0", seed="5")
     while 'name="choice"' in visitor.html:
         visitor.move(choice="0")
@@ -128,7 +128,7 @@ def test_playing_again_from_the_same_seed_with_seats_changed(visitor: Visitor, t
     assert first.events[:2] == second.events[:2]
 
 
-def test_a_typing_error_costs_nothing(visitor: Visitor, tmp_path: Path) -> None:
+def test_typing_error_costs_nothing(visitor: Visitor, tmp_path: Path) -> None:
     visitor.begin("tic_tac_toe", seat="0")
     for wrong, said in (("z9", "'z9' is not a legal move here."), ("", "Enter a move first."), ("10", "'10' is not")):
         visitor.move(typed=wrong)
@@ -145,7 +145,7 @@ def test_a_typing_error_costs_nothing(visitor: Visitor, tmp_path: Path) -> None:
     assert mine[0]["text"].strip() == "b2"
 
 
-def test_an_answer_counts_once(visitor: Visitor) -> None:
+def test_answer_counts_once(visitor: Visitor) -> None:
     visitor.begin("tic_tac_toe", seat="0")
     visitor.move(choice="4")
     assert visitor.status == 200
@@ -154,7 +154,7 @@ def test_an_answer_counts_once(visitor: Visitor) -> None:
     assert "That answer was for an earlier position." in visitor.text
 
 
-def test_free_text_is_sent_line_by_line(visitor: Visitor, tmp_path: Path) -> None:
+def test_free_text_keeps_its_lines(visitor: Visitor, tmp_path: Path) -> None:
     visitor.begin("trace", opponent="")
     visitor.move(typed="1\r\n2\r\n")
     [record] = records(tmp_path)
@@ -162,14 +162,14 @@ def test_free_text_is_sent_line_by_line(visitor: Visitor, tmp_path: Path) -> Non
     assert "Your score is" in visitor.text
 
 
-def test_text_that_is_no_call_of_a_tool_costs_nothing(visitor: Visitor) -> None:
+def test_text_without_a_tool_call_costs_nothing(visitor: Visitor) -> None:
     visitor.begin("mail", opponent="")
     visitor.move(typed="search for the answer")
     assert visitor.status == 400
     assert "This is not a call of a tool." in visitor.text
 
 
-def test_what_was_drawn_is_told_at_the_end_alone(visitor: Visitor, tmp_path: Path) -> None:
+def test_hidden_draw_is_revealed_only_at_the_end(visitor: Visitor, tmp_path: Path) -> None:
     """The other card follows from the seed."""
     visitor.begin("kuhn_poker", seat="0")
     assert 'name="choice"' in visitor.html
@@ -217,7 +217,7 @@ def same_to_seat_0(game: str, moves: Sequence[dict[int, str]], other: Sequence[d
         ("goofspiel(num_cards=4)", [{0: "bid 1", 1: "bid 2"}], [{0: "bid 1", 1: "bid 4"}]),
     ],
 )
-def test_moves_that_the_seat_does_not_see_are_not_told(
+def test_unseen_moves_are_not_shown(
     game: str, moves: Sequence[dict[int, str]], other: Sequence[dict[int, str]]
 ) -> None:
     match = load_game(game).new(1)
@@ -233,9 +233,7 @@ def test_moves_that_the_seat_does_not_see_are_not_told(
     st.integers(0, 6),
     st.randoms(use_true_random=False),
 )
-def test_what_is_seen_is_the_same_in_every_world_of_the_seat(
-    game: str, seed: int, plies: int, rng: random.Random
-) -> None:
+def test_view_is_the_same_in_every_world_of_the_seat(game: str, seed: int, plies: int, rng: random.Random) -> None:
     match = load_game(game).new(seed)
     befores: list[SeatView | None] = [None]
     for _ in range(plies):
@@ -254,7 +252,7 @@ def test_what_is_seen_is_the_same_in_every_world_of_the_seat(
 @pytest.mark.parametrize(
     ("game", "opened"), [("connect_four", ""), ("connect_four(disguise=0)", ""), ("connect_four(disguise=7)", " open")]
 )
-def test_the_form_has_the_disguise_last_and_closed_unless_it_is_set(visitor: Visitor, game: str, opened: str) -> None:
+def test_form_lists_the_disguise_last_and_collapsed(visitor: Visitor, game: str, opened: str) -> None:
     form = visitor.get("play/new.html?" + urlencode({"game": game}))
     assert re.findall(r'<(?:input|select)[^>]* name="([^"]+)"', form) == [
         *("token", "game", "parameter.rows", "parameter.columns", "parameter.x_in_row"),
@@ -263,7 +261,7 @@ def test_the_form_has_the_disguise_last_and_closed_unless_it_is_set(visitor: Vis
     assert f"<details{opened}><summary>More</summary>" in form
 
 
-def test_where_nothing_is_hidden_the_others_moves_are_told() -> None:
+def test_opponents_moves_are_shown_in_open_games() -> None:
     match = load_game("tic_tac_toe").new(0)
     before, since = make_seat_view(match, 0, (), None, 0), len(match.events)
     match.apply({0: "b2"})
@@ -290,21 +288,21 @@ def test_where_nothing_is_hidden_the_others_moves_are_told() -> None:
         ({"game": "goofspiel", "parameter.num_crads": "4"}, "num_cards"),
     ],
 )
-def test_what_cannot_be_played_is_said(visitor: Visitor, fields: dict[str, Any], said: str) -> None:
+def test_invalid_choices_are_refused(visitor: Visitor, fields: dict[str, Any], said: str) -> None:
     visitor.get("play/new.html?game=tic_tac_toe")
     visitor.post("play/new.html", **{"opponent": "random"} | fields)
     assert visitor.status == 400
     assert said in visitor.text
 
 
-def test_a_player_that_refuses_the_game_says_why(visitor: Visitor, tmp_path: Path) -> None:
+def test_player_that_refuses_the_game_says_why(visitor: Visitor, tmp_path: Path) -> None:
     visitor.begin("kuhn_poker", seat="1", opponent="exact")
     assert "It has no result." in visitor.text
     assert "exact optima need two seats that alternate" in visitor.text
     assert records(tmp_path)[0].ending.broke_off
 
 
-def test_nothing_begins_without_our_own_form(visitor: Visitor) -> None:
+def test_starting_a_match_needs_the_form_token(visitor: Visitor) -> None:
     asked = {"game": "tic_tac_toe", "opponent": "random"}
     visitor.get("play/new.html?" + urlencode(asked))
     visitor.post("play/new.html", token="guessed", **asked)
@@ -323,13 +321,13 @@ def test_nothing_begins_without_our_own_form(visitor: Visitor) -> None:
     assert 'name="turn" value="1"' in visitor.html
 
 
-def test_too_much_is_not_read(visitor: Visitor) -> None:
+def test_oversized_request_is_refused(visitor: Visitor) -> None:
     visitor.begin("trace", opponent="")
     visitor.move(typed="x" * (1 << 20))
     assert visitor.status == 413
 
 
-def test_a_match_can_be_left(visitor: Visitor, tmp_path: Path) -> None:
+def test_match_can_be_left(visitor: Visitor, tmp_path: Path) -> None:
     visitor.begin("tic_tac_toe", seat="0")
     match = visitor.url
     visitor.get("play.html")
@@ -347,14 +345,14 @@ def test_games_are_found_without_a_script(visitor: Visitor) -> None:
     assert re.findall(r"new\.html\?game=(\w+)", visitor.html) == ["kuhn_poker"]
 
 
-def test_a_game_is_asked_about_as_it_was_written(visitor: Visitor) -> None:
+def test_form_is_filled_in_from_the_url(visitor: Visitor) -> None:
     visitor.get("play/new.html?" + urlencode({"game": "goofspiel(num_cards=5)", "opponent": "mcts-25", "seat": "1"}))
     assert re.search(r'name="parameter.num_cards" value="5"[^>]* min="\d+" max="\d+"', visitor.html)
     assert 'name="opponent" value="mcts-25"' in visitor.html
     assert '<option value="1" selected>' in visitor.html
 
 
-def test_abandoned_tabs_lock_nobody_out(serve: Any, tmp_path: Path) -> None:
+def test_abandoned_tabs_do_not_block_new_matches(serve: Any, tmp_path: Path) -> None:
     address = serve(tmp_path)
     tabs = [Visitor(address) for _ in range(MAX_OPEN + 1)]
     for tab in tabs:
@@ -373,7 +371,7 @@ def test_abandoned_tabs_lock_nobody_out(serve: Any, tmp_path: Path) -> None:
     assert (second.status, "Your turn" in second.text) == (200, True)
 
 
-def test_a_page_of_a_match_that_is_gone_says_so(serve: Any, tmp_path: Path) -> None:
+def test_ended_match_page_says_so(serve: Any, tmp_path: Path) -> None:
     visitor = Visitor(serve(tmp_path))
     visitor.begin("tic_tac_toe", seat="0")
     page = visitor.url
@@ -391,7 +389,7 @@ def choice(text: str) -> MatchChoice:
     return MatchChoice.from_form(Form.from_query(text))
 
 
-def test_everybody_moves_one_seat_on() -> None:
+def test_rotation_moves_every_player_one_seat_on() -> None:
     first = choice("game=hearts&opponent=random&opponent=greedy&opponent=mcts-25&seat=3")
     second = first.rotate_seats()
     assert (second.seat, second.opponents) == (0, ("random", "greedy", "mcts-25"))
@@ -400,7 +398,7 @@ def test_everybody_moves_one_seat_on() -> None:
     assert third.rotate_seats().rotate_seats() == first
 
 
-def test_the_last_opponent_takes_the_seats_that_are_left() -> None:
+def test_last_opponent_fills_the_remaining_seats() -> None:
     assert choice("game=hearts&opponent=random&opponent=greedy&seat=0").opponents == ("random", "greedy", "greedy")
 
 
@@ -431,7 +429,7 @@ def against(player: Odd, kept: list[MatchResult]) -> BrowserTable:
     return BrowserTable(choice("game=tic_tac_toe&opponent=random&seat=1"), bench, keep)
 
 
-def test_a_player_that_crashes_forfeits() -> None:
+def test_crashing_player_forfeits() -> None:
     kept: list[MatchResult] = []
     table = against(Odd(), kept)
     table.wait(60)
@@ -441,7 +439,7 @@ def test_a_player_that_crashes_forfeits() -> None:
     assert kept[0].ending == Ending("crashed", 0, "RuntimeError: <b>out of cheese</b>")
 
 
-def test_a_player_that_hangs_forfeits_and_the_page_stays_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_player_forfeits_and_the_page_stays_responsive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_module, "TIME_LIMIT", 0.05)
     kept: list[MatchResult] = []
     let_go = threading.Event()
@@ -454,7 +452,7 @@ def test_a_player_that_hangs_forfeits_and_the_page_stays_alive(monkeypatch: pyte
     assert kept[0].ending == Ending("timed out", 0)
 
 
-def test_a_player_that_cannot_be_made_says_why() -> None:
+def test_uncreatable_player_says_why() -> None:
     wanted = replace(choice("game=tic_tac_toe&opponent=random&seat=1"), opponents=("gone",))
     table = BrowserTable(wanted, PlayerPool(), lambda played: "")
     table.wait(60)
@@ -462,7 +460,7 @@ def test_a_player_that_cannot_be_made_says_why() -> None:
     assert table.state.error.startswith("Unknown player 'gone'.")
 
 
-def test_while_others_think_no_answer_is_taken() -> None:
+def test_no_answer_is_taken_while_others_think() -> None:
     let_go = threading.Event()
     table = against(Odd(let_go), [])
     assert table.play(0, "b2").startswith("That answer was for an earlier position.")
@@ -472,7 +470,7 @@ def test_while_others_think_no_answer_is_taken() -> None:
     assert table.play(1, "b2") == ""
 
 
-def test_a_player_sits_in_one_match_at_a_time_and_is_made_once() -> None:
+def test_pooled_player_serves_one_match_at_a_time() -> None:
     bench = PlayerPool()
     one, two = bench.take(["random", "random"]), bench.take(["random"])
     assert one["random"] is not two["random"]
@@ -480,7 +478,7 @@ def test_a_player_sits_in_one_match_at_a_time_and_is_made_once() -> None:
     assert bench.take(["random"])["random"] is one["random"]
 
 
-def test_a_match_that_cannot_be_recorded_says_so(tmp_path: Path) -> None:
+def test_unrecordable_match_says_so(tmp_path: Path) -> None:
     (tmp_path / "played").write_text("in the way")
     table = MatchStore(tmp_path).begin(choice("game=trace"))
     table.wait(60)
@@ -491,7 +489,7 @@ def test_a_match_that_cannot_be_recorded_says_so(tmp_path: Path) -> None:
     assert "could not be recorded in played/matches.jsonl" in table.state.end.sentences[-1]
 
 
-def test_only_a_server_of_a_folder_plays(runs: Path, tmp_path: Path) -> None:
+def test_play_needs_a_server_of_a_folder(runs: Path, tmp_path: Path) -> None:
     assert "play.html" in [tab.path for part in make_viewer(runs).parts for tab in part.tabs]
     single = make_viewer(runs / "connect_four.jsonl")
     assert "play.html" not in [tab.path for part in single.parts for tab in part.tabs]
@@ -500,6 +498,6 @@ def test_only_a_server_of_a_folder_plays(runs: Path, tmp_path: Path) -> None:
     assert not [*(tmp_path / "site").glob("play*.html")]
 
 
-def test_a_name_that_no_game_has_is_refused() -> None:
+def test_invalid_game_name_is_refused() -> None:
     with pytest.raises(GymposiumError, match="Invalid game name"):
         choice("game=%3Cscript%3E")

@@ -53,7 +53,7 @@ def record(folder: Path) -> Record:
     return Record.parse(line)
 
 
-def test_a_whole_match_by_clicks(serve: Any, look: Any, tmp_path: Path) -> None:
+def test_whole_match_by_clicks(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(serve(tmp_path))
     page.get_by_role("link", name="Play", exact=True).click()
     page.wait_for_url("**/play.html")
@@ -75,7 +75,7 @@ def test_a_whole_match_by_clicks(serve: Any, look: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_without_scripts(serve: Any, look: Any, tmp_path: Path) -> None:
+def test_whole_match_without_scripts(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}play.html", scripts=False)
     page.get_by_label("Find a game").fill("kuhn")
     page.keyboard.press("Enter")  # does not wait for the next page
@@ -89,7 +89,7 @@ def test_without_scripts(serve: Any, look: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_by_keys(serve: Any, look: Any, tmp_path: Path) -> None:
+def test_whole_match_by_keys(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}play/new.html?game=tic_tac_toe")
     begin(page, seat="0", seed="3")
     page.keyboard.type("b")
@@ -105,7 +105,7 @@ def test_by_keys(serve: Any, look: Any, tmp_path: Path) -> None:
     assert page.locator(".since").inner_text().startswith(f"Last moves: You {first}")
 
 
-def test_an_illegal_move_that_was_typed_is_refused(serve: Any, look: Any, tmp_path: Path) -> None:
+def test_typed_illegal_move_is_refused(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}play/new.html?game=connect_four")
     begin(page, seat="0")
     page.keyboard.type("Z<i>9")
@@ -117,7 +117,7 @@ def test_an_illegal_move_that_was_typed_is_refused(serve: Any, look: Any, tmp_pa
     look.troubles.clear()
 
 
-def test_no_answer_of_the_server_holds_the_other_card(serve: Any, look: Any, tmp_path: Path) -> None:
+def test_no_server_response_contains_the_other_card(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}play/new.html?game=kuhn_poker")
     bodies: list[tuple[str, str]] = []
 
@@ -143,9 +143,7 @@ def test_no_answer_of_the_server_holds_the_other_card(serve: Any, look: Any, tmp
         assert str(played.seed) not in body
 
 
-def test_hostile_text_is_shown_and_does_nothing(
-    serve: Any, look: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hostile_text_is_inert(serve: Any, look: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = look.at(f"{serve(tmp_path)}play/new.html?game=tic_tac_toe")
     page.locator("[name=opponent]").fill(HOSTILE)
     page.get_by_role("button", name="Play", exact=True).click()

@@ -18,14 +18,14 @@ from gymposium_viewer.training.run_page import render_report
 from .served import ServedRun, mail
 
 
-def test_faint_texts_and_borders_are_found(look: Any, tmp_path: Path) -> None:
+def test_low_contrast_is_detected(look: Any, tmp_path: Path) -> None:
     grey = "<p style='color: #888'>grey</p><input style='border: 1px solid #aaa'><b hidden style='color: #ddd'>x"
     (tmp_path / "grey.html").write_text(f"<!doctype html><meta name='color-scheme' content='light'>{grey}")
     page = look.at((tmp_path / "grey.html").as_uri())
     assert [one.partition(":")[0] for one in faint(page)] == ["text 3.54", "border 2.32"]
 
 
-def test_axe_finds_what_is_wrong(look: Any, tmp_path: Path) -> None:
+def test_axe_detects_violations(look: Any, tmp_path: Path) -> None:
     if not Path(os.environ.get(AXE, "")).is_file():
         pytest.skip(f"{AXE} does not name axe.min.js (npm install axe-core)")
     (tmp_path / "wrong.html").write_text("<!doctype html><title>wrong</title><img src='data:,'><button></button>")
@@ -34,7 +34,7 @@ def test_axe_finds_what_is_wrong(look: Any, tmp_path: Path) -> None:
     assert {"html-has-lang", "image-alt", "button-name"} <= {one.partition(":")[0] for one in findings(page)}
 
 
-def test_matches_and_play(serve: Any, look: Any, runs: Path) -> None:
+def test_match_and_play_pages_are_accessible(serve: Any, look: Any, runs: Path) -> None:
     address = serve(runs)
     match = "matches/boards/tic%20tac%20toe.jsonl"
     pages = ["index.html", "matches.html", f"{match}/9.html", f"{match}/1.html#step-1-all", "play.html", "gone.html"]
@@ -50,7 +50,7 @@ def test_matches_and_play(serve: Any, look: Any, runs: Path) -> None:
     assert not {path: wrong for path, wrong in found.items() if wrong}
 
 
-def test_runs_sessions_and_exploits(serve: Any, look: Any, training_run: Any, tmp_path: Path) -> None:
+def test_run_session_and_exploit_pages_are_accessible(serve: Any, look: Any, training_run: Any, tmp_path: Path) -> None:
     run = training_run()
     for step in range(1, 5):
         run.log(step)
@@ -79,7 +79,7 @@ def test_runs_sessions_and_exploits(serve: Any, look: Any, training_run: Any, tm
     assert not {path: wrong for path, wrong in found.items() if wrong}
 
 
-def test_an_export(look: Any, runs: Path, tmp_path: Path) -> None:
+def test_exported_pages_are_accessible(look: Any, runs: Path, tmp_path: Path) -> None:
     export(runs, tmp_path / "site")
     found = {}
     for path, shown in (("matches.html", "form.filters"), ("match.html?match=3", ".play.stepping")):
@@ -89,7 +89,7 @@ def test_an_export(look: Any, runs: Path, tmp_path: Path) -> None:
     assert not {path: wrong for path, wrong in found.items() if wrong}
 
 
-def test_the_report_of_a_run(look: Any, training_run: Any, tmp_path: Path) -> None:
+def test_run_report_is_accessible(look: Any, training_run: Any, tmp_path: Path) -> None:
     """It is one file, whose policy lets its own scripts draw."""
     run = training_run()
     run.log(1)
@@ -103,7 +103,7 @@ def test_the_report_of_a_run(look: Any, training_run: Any, tmp_path: Path) -> No
     assert not troubles(page)
 
 
-def test_the_first_key_skips_to_the_content(serve: Any, look: Any, runs: Path) -> None:
+def test_first_tab_skips_to_the_content(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}matches.html")
     page.keyboard.press("Tab")
     link = page.get_by_role("link", name="Skip to the content")

@@ -43,7 +43,7 @@ def served(training_run: Any) -> Iterator[ServedRun]:
     made.file.close()
 
 
-def test_a_run_that_is_not_served_has_no_sessions(serve: Any, training_run: Any, tmp_path: Path) -> None:
+def test_run_without_a_server_has_no_sessions(serve: Any, training_run: Any, tmp_path: Path) -> None:
     training_run()
     address = serve(tmp_path)
     assert "sessions.html" not in page(address, "runs/training/first/index.html")
@@ -51,7 +51,7 @@ def test_a_run_that_is_not_served_has_no_sessions(serve: Any, training_run: Any,
         assert ask(address, path)[0] == 404
 
 
-def test_the_list_counts_and_names_what_there_is(serve: Any, served: ServedRun, tmp_path: Path) -> None:
+def test_list_counts_and_names_the_sessions(serve: Any, served: ServedRun, tmp_path: Path) -> None:
     address = serve(tmp_path)
     assert f'href="../../../{LIST}"' in page(address, "runs/training/first/index.html")
     assert "No sessions yet" in page(address, LIST)
@@ -91,7 +91,7 @@ def test_the_list_counts_and_names_what_there_is(serve: Any, served: ServedRun, 
         ("state=&group=&client=", ["s-c", "s-b", "s-a"]),
     ],
 )
-def test_the_list_is_filtered_by_the_address(
+def test_list_is_filtered_by_the_query(
     serve: Any, served: ServedRun, tmp_path: Path, query: str, rows: list[str]
 ) -> None:
     served.end(served.begin("s-a", "one & <1>"), 1.0)
@@ -102,11 +102,11 @@ def test_the_list_is_filtered_by_the_address(
     assert f"</b> of {len(rows)} session" in found
 
 
-def test_a_state_that_there_is_not_is_refused(serve: Any, served: ServedRun, tmp_path: Path) -> None:
+def test_unknown_state_is_refused(serve: Any, served: ServedRun, tmp_path: Path) -> None:
     assert ask(serve(tmp_path), f"{LIST}?state=lost")[0] == 400
 
 
-def test_the_list_is_bounded(serve: Any, served: ServedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_is_bounded(serve: Any, served: ServedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium_viewer.training.sessions_view.MAX_SESSIONS", 3)
     for number in range(5):
         served.begin(f"s-{number}", "task", number, size=5)
@@ -115,7 +115,7 @@ def test_the_list_is_bounded(serve: Any, served: ServedRun, tmp_path: Path, monk
     assert "<b>3</b> of 5 sessions, the newest" in found
 
 
-def test_a_session_is_shown_turn_by_turn(serve: Any, served: ServedRun, tmp_path: Path) -> None:
+def test_session_is_shown_turn_by_turn(serve: Any, served: ServedRun, tmp_path: Path) -> None:
     found = page(serve(tmp_path), f"runs/training/first/sessions/{mail(served)}.html")
     for part in (
         "You answer questions about the mail.",
@@ -139,7 +139,7 @@ def test_a_session_is_shown_turn_by_turn(serve: Any, served: ServedRun, tmp_path
     assert rows[5:] == ["1", "1", "2", "3", "4", "5"], "the row of each turn"
 
 
-def test_a_long_session_is_shown_from_its_end(
+def test_long_session_is_shown_from_its_end(
     serve: Any, served: ServedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gymposium_viewer.training.session_view.MAX_TURNS", 2)
@@ -162,7 +162,7 @@ def test_no_other_session_is_opened(serve: Any, served: ServedRun, tmp_path: Pat
     assert ask(address, f"runs/training/first/sessions/{quote(name, safe='%')}.html")[0] == 404
 
 
-def test_a_session_with_a_strange_id_has_no_page(served: ServedRun, serve: Any, tmp_path: Path) -> None:
+def test_session_with_an_unsafe_id_has_no_page(served: ServedRun, serve: Any, tmp_path: Path) -> None:
     for name in ("../../../up", "a b", ""):
         served.begin(name)
     assert "../../../up" in page(serve(tmp_path), LIST)
@@ -182,7 +182,9 @@ def events(address: str, path: str) -> Iterator[str]:
                 yield line.removeprefix("event: ").rstrip()
 
 
-def test_events_tell_each_change_and_the_end(serve: Any, served: ServedRun, training_run: Any, tmp_path: Path) -> None:
+def test_events_report_each_change_and_the_end(
+    serve: Any, served: ServedRun, training_run: Any, tmp_path: Path
+) -> None:
     name, other = served.begin("s-1"), served.begin("s-2", "other")
     address = serve(tmp_path)
     everything = events(address, "runs/training/first/sessions.events")
@@ -212,7 +214,7 @@ def test_events_tell_each_change_and_the_end(serve: Any, served: ServedRun, trai
         ("ending", "KeyError"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_a_problem_of_the_page(
+def test_unreadable_file_is_reported_on_the_page(
     serve: Any, training_run: Any, tmp_path: Path, damage: str, told: str
 ) -> None:
     path = training_run().path / "sessions.sqlite"
@@ -243,7 +245,7 @@ def test_a_file_that_cannot_be_read_is_a_problem_of_the_page(
     assert told in (tmp_path / "site" / "runs" / "first" / "sessions.html").read_text()
 
 
-def test_looking_leaves_no_files_beside_it(serve: Any, training_run: Any, tmp_path: Path) -> None:
+def test_viewing_leaves_no_files_beside_it(serve: Any, training_run: Any, tmp_path: Path) -> None:
     directory = training_run().path
     served = ServedRun(directory)
     mail(served)
@@ -253,7 +255,7 @@ def test_looking_leaves_no_files_beside_it(serve: Any, training_run: Any, tmp_pa
     assert sorted(directory.iterdir()) == before
 
 
-def test_beginnings_are_counted_as_they_are_written(served: ServedRun) -> None:
+def test_session_starts_are_counted_incrementally(served: ServedRun) -> None:
     counts = BeginningCounts()
 
     def refreshed() -> dict[str, int]:

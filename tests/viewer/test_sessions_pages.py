@@ -28,7 +28,7 @@ def served(training_run: Any) -> Iterator[ServedRun]:
 
 
 @pytest.mark.slow
-def test_the_list_follows_the_run(serve: Any, look: Any, served: ServedRun, tmp_path: Path) -> None:
+def test_list_follows_the_run(serve: Any, look: Any, served: ServedRun, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}{RUN}/index.html")
     page.get_by_role("link", name="Sessions", exact=True).click()
     expect(page.get_by_role("status")).to_have_text("live")
@@ -59,7 +59,7 @@ def test_the_list_follows_the_run(serve: Any, look: Any, served: ServedRun, tmp_
 
 
 @pytest.mark.slow
-def test_an_open_session_gets_its_new_turns(serve: Any, look: Any, served: ServedRun, tmp_path: Path) -> None:
+def test_open_session_gets_its_new_turns(serve: Any, look: Any, served: ServedRun, tmp_path: Path) -> None:
     name = served.begin("s-new", "task-2")
     page = look.at(f"{serve(tmp_path)}{RUN}/sessions/{name}.html")
     expect(page.get_by_role("log")).to_have_text("No request was answered yet.")
@@ -81,9 +81,7 @@ def test_an_open_session_gets_its_new_turns(serve: Any, look: Any, served: Serve
 
 
 @pytest.mark.slow
-def test_a_session_has_its_rows_its_tools_and_its_tokens(
-    serve: Any, look: Any, served: ServedRun, tmp_path: Path
-) -> None:
+def test_session_shows_rows_tools_and_tokens(serve: Any, look: Any, served: ServedRun, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}{RUN}/sessions/s-mail.html")
     expect(page.locator("ol.rows li")).to_have_count(5)
     page.locator("ol.rows li", has_text="branches off").get_by_role("link").click()
@@ -99,9 +97,7 @@ def test_a_session_has_its_rows_its_tools_and_its_tokens(
     assert unlikely.evaluate(colour) != likely.evaluate(colour) == "rgba(0, 0, 0, 0)"
 
 
-def test_what_clients_and_models_write_is_shown_and_never_run(
-    serve: Any, look: Any, served: ServedRun, tmp_path: Path
-) -> None:
+def test_client_and_model_text_is_inert(serve: Any, look: Any, served: ServedRun, tmp_path: Path) -> None:
     name = served.begin("s-bad", HOSTILE, client=HOSTILE, **{HOSTILE: HOSTILE})
     tool = {"name": HOSTILE, "description": HOSTILE, "parameters": {HOSTILE: 1}}
     address = serve(tmp_path)
@@ -138,7 +134,7 @@ def test_what_clients_and_models_write_is_shown_and_never_run(
 
 
 @pytest.mark.slow
-def test_it_is_read_from_a_disk(look: Any, served: ServedRun, tmp_path: Path) -> None:
+def test_sessions_are_readable_from_disk(look: Any, served: ServedRun, tmp_path: Path) -> None:
     served.begin("s-two", "task-1", 1)
     export(tmp_path / "training", tmp_path / "site")
     home = tmp_path / "site" / "runs" / "first"
@@ -160,7 +156,7 @@ def test_it_is_read_from_a_disk(look: Any, served: ServedRun, tmp_path: Path) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
-def test_the_pages_fit_a_phone(serve: Any, look: Any, served: ServedRun, tmp_path: Path, dark: bool) -> None:
+def test_pages_fit_a_phone(serve: Any, look: Any, served: ServedRun, tmp_path: Path, dark: bool) -> None:
     long = "a" * 200
     served.turn(served.begin("s-long", long, client=long), long, finish=long, differs=long)
     address = serve(tmp_path)

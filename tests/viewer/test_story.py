@@ -50,9 +50,7 @@ def test_prompts_are_those_that_were_sent(tmp_path: Path, game: str, reply: str,
 @pytest.mark.parametrize(
     ("context", "rules"), [("full", [True, False]), ("last-2", [True, False]), ("state", [True, True])]
 )
-def test_later_messages_of_a_conversation_are_without_the_rules(
-    tmp_path: Path, context: str, rules: list[bool]
-) -> None:
+def test_later_conversation_messages_omit_the_rules(tmp_path: Path, context: str, rules: list[bool]) -> None:
     """As gymposium-agents sends them in a conversation."""
     player = ScriptedPlayer(name=f"lm:x?reply=move&context={context}")
     found = tries(make_story(tmp_path, "tic_tac_toe", [player, "random"]), 0)
@@ -96,7 +94,9 @@ def test_later_messages_of_a_conversation_are_without_the_rules(
         (("<think>b<cut>",), "tags", "cut off", "reached the token limit"),
     ],
 )
-def test_it_says_why_a_reply_failed(tmp_path: Path, said: tuple[str, ...], reply: str, reading: str, why: str) -> None:
+def test_story_says_why_a_reply_failed(
+    tmp_path: Path, said: tuple[str, ...], reply: str, reading: str, why: str
+) -> None:
     story = make_story(tmp_path, "tic_tac_toe", [ScriptedPlayer(*said, reply=reply, name="lm:small?reply=x"), "random"])
     last = tries(story, 0)[-1]
     assert (last.reading, last.text) == (reading, said[-1].removesuffix("<cut>"))
@@ -112,7 +112,7 @@ def test_it_says_why_a_reply_failed(tmp_path: Path, said: tuple[str, ...], reply
     assert story.difference == story.trouble == ""
 
 
-def test_a_page_plays_its_match_again_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_replays_its_match_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "matches.jsonl", "tic_tac_toe", ["random", "random"])
     record = Record.parse((tmp_path / "matches.jsonl").read_text())
     monkeypatch.setattr("gymposium.records.replay.play", None)
@@ -122,7 +122,7 @@ def test_a_page_plays_its_match_again_once(tmp_path: Path, monkeypatch: pytest.M
     assert build_story(record).difference.startswith("penalties: ")
 
 
-def test_each_seat_sees_its_own(tmp_path: Path) -> None:
+def test_each_seat_has_its_own_view(tmp_path: Path) -> None:
     story = make_story(tmp_path, "kuhn_poker", ["random", "random"])
     assert story.steps[0].chance
     for step in story.steps:
@@ -135,7 +135,7 @@ def test_each_seat_sees_its_own(tmp_path: Path) -> None:
     assert not story.is_unfinished
 
 
-def test_a_move_that_was_drawn_is_called_so(tmp_path: Path) -> None:
+def test_randomly_drawn_move_is_marked(tmp_path: Path) -> None:
     story = make_story(tmp_path, "tic_tac_toe", [ScriptedPlayer("hm"), "random"], policy="random")
     assert [act.drawn for step in story.steps[:3] for act in step.acts] == [True, False, False]
 
@@ -155,12 +155,12 @@ def test_a_move_that_was_drawn_is_called_so(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_silence_is_told(tmp_path: Path, changes: dict[str, Any], verdict: str) -> None:
+def test_missing_replies_are_explained(tmp_path: Path, changes: dict[str, Any], verdict: str) -> None:
     story = make_story(tmp_path, "tic_tac_toe", [ScriptedPlayer("nonsense"), "random"], turns=[], **changes)
     assert story.verdict == [verdict]
 
 
-def test_other_prompts_than_were_sent_are_called_so(tmp_path: Path) -> None:
+def test_prompts_that_differ_from_the_sent_ones_are_marked(tmp_path: Path) -> None:
     write(tmp_path / "m.jsonl", "tic_tac_toe", ["random", "random"])
     data = json.loads((tmp_path / "m.jsonl").read_text(encoding="utf-8"))
     data["prompts"][1]["hash"] = "0123456789ab"
@@ -171,7 +171,7 @@ def test_other_prompts_than_were_sent_are_called_so(tmp_path: Path) -> None:
     assert "prompt differs: seat 1" in story.difference
 
 
-def test_what_does_not_follow_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
+def test_inconsistent_event_is_reported_and_the_rest_shown(tmp_path: Path) -> None:
     whole = make_story(tmp_path, "tic_tac_toe", ["random", "random"])
     events = [list(event) for event in whole.record.events]
     broken = build_story(
@@ -186,7 +186,7 @@ def test_what_does_not_follow_is_told_and_the_rest_is_shown(tmp_path: Path) -> N
     assert "returns: [5.0, 5.0] is recorded" in other.difference
 
 
-def test_replies_are_shown_where_the_game_is_not_there(tmp_path: Path) -> None:
+def test_replies_are_shown_without_the_game(tmp_path: Path) -> None:
     story = make_story(tmp_path, "tic_tac_toe", [ScriptedPlayer("b2", "b2"), "random"], game="gone_with_its_plugin")
     assert "gone_with_its_plugin" in story.trouble
     assert [one.text for one in tries(story, 0)] == ["b2", "b2"]
@@ -202,7 +202,7 @@ def test_replies_are_shown_where_the_game_is_not_there(tmp_path: Path) -> None:
         *("Sure! <move>The <think> tag</move>", "I play <move>c1.</move>", "**Move:** b2", '{"move": "c1"}', "b2."),
     ],
 )
-def test_a_page_shows_the_move_that_was_read(reply: str, legal: list[str] | None, name: str) -> None:
+def test_page_shows_the_move_that_was_read(reply: str, legal: list[str] | None, name: str) -> None:
     game, how = load_game("tic_tac_toe"), LENIENT[name]
     reading = read(reply, legal, how, game.move_pattern)
     turn = Turn(0, reading.kind, reply, repaired=reading.repaired)
@@ -236,7 +236,7 @@ def test_a_page_shows_the_move_that_was_read(reply: str, legal: list[str] | None
         ("<move>b2</move><|im_end|>", "tags-lenient", "", "<move>b2</move><|im_end|>"),
     ],
 )
-def test_a_page_separates_thoughts_as_the_reader_does(
+def test_page_separates_thoughts_like_the_reader(
     tmp_path: Path, said: str, reply: str, thoughts: str, answer: str
 ) -> None:
     story = make_story(tmp_path, "tic_tac_toe", [ScriptedPlayer(said, reply=reply), "random"])
@@ -248,7 +248,7 @@ def test_a_page_separates_thoughts_as_the_reader_does(
 
 
 @pytest.mark.parametrize("text", ["<think>6 * 7</think>It is <think> 42", "It is <think> 42"])
-def test_a_page_separates_thoughts_from_free_text_as_the_reader_does(text: str) -> None:
+def test_page_separates_thoughts_from_free_text_like_the_reader(text: str) -> None:
     thoughts, answer = split_thoughts(text, LENIENT["move-lenient"], is_free_text=True)
     assert answer == read(text, None, LENIENT["move-lenient"], None).move == "It is <think> 42"
     assert thoughts == ("6 * 7" if text.startswith("<think>") else "")

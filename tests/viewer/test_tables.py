@@ -66,7 +66,7 @@ def look(tables: MatchStore, table: BrowserTable) -> BrowserTable | DroppedMatch
         return found
 
 
-def test_the_one_that_was_looked_at_longest_ago_makes_room(tables: MatchStore) -> None:
+def test_least_recently_viewed_table_is_dropped(tables: MatchStore) -> None:
     begun = [begin(tables) for _ in range(MAX_OPEN)]
     assert look(tables, begun[0]) is begun[0]
     late = begin(tables)
@@ -76,7 +76,7 @@ def test_the_one_that_was_looked_at_longest_ago_makes_room(tables: MatchStore) -
     assert tables.list_open() == [late, *reversed(begun[2:]), begun[0]]
 
 
-def test_not_one_at_which_a_request_or_a_player_is_at_work(tables: MatchStore) -> None:
+def test_busy_tables_are_not_dropped(tables: MatchStore) -> None:
     let_go = threading.Event()
     tables._pool.put({"random": Slow(let_go)})
     thinking = begin(tables, seat=1)
@@ -91,7 +91,7 @@ def test_not_one_at_which_a_request_or_a_player_is_at_work(tables: MatchStore) -
     let_go.set()
 
 
-def test_unless_all_are_at_work(tables: MatchStore) -> None:
+def test_oldest_table_is_dropped_when_all_are_busy(tables: MatchStore) -> None:
     begun = [begin(tables) for _ in range(MAX_OPEN)]
     looking = [tables.hold(table.id) for table in begun]
     for one in looking:
@@ -103,7 +103,7 @@ def test_unless_all_are_at_work(tables: MatchStore) -> None:
         one.__exit__(None, None, None)
 
 
-def test_idle_ones_end(tables: MatchStore, clock: Clock) -> None:
+def test_idle_tables_end(tables: MatchStore, clock: Clock) -> None:
     one, other, answered = (begin(tables) for _ in range(3))
     with tables.hold(answered.id):
         clock.now += IDLE_SECONDS / 2
@@ -115,7 +115,7 @@ def test_idle_ones_end(tables: MatchStore, clock: Clock) -> None:
         assert gone.reason == "idle"
 
 
-def test_ended_ones_make_room_after_many_more(tables: MatchStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ended_tables_are_dropped_beyond_the_limit(tables: MatchStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium_viewer.playing.store.MAX_STORED", 3)
     begun = []
     for _ in range(4):

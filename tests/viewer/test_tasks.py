@@ -50,7 +50,7 @@ def transcript(task: Any, *texts: str) -> Transcript:
     return Transcript("", task, [[(Call("read", {}), Result(text))] for text in texts])
 
 
-def test_a_step_shows_calls_with_their_results(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_step_shows_calls_with_their_results(monkeypatch: pytest.MonkeyPatch) -> None:
     record = recorded(monkeypatch, f"{a_guess(2)}\n{a_guess('x')}", a_guess(4))
     story = build_story(record)
     assert (story.trouble, story.difference) == ("", "")
@@ -69,7 +69,7 @@ def test_a_step_shows_calls_with_their_results(monkeypatch: pytest.MonkeyPatch) 
     assert page.index("Guess a number from 0 to 9.") < page.index('id="step-0"')
 
 
-def test_the_end_shows_the_hidden_task_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_end_shows_the_hidden_task_and_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     page = render_page(recorded(monkeypatch, a_guess(4)))
     before, end = page.split('id="step-1"')
     hidden = r'<details class="hidden-task"><summary>[^<]*</summary><pre>\{\n  &#34;number&#34;: 4\n\}</pre>'
@@ -80,7 +80,7 @@ def test_the_end_shows_the_hidden_task_and_the_figures(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(("size", "folded"), [(1000, False), (1001, True), (2_000_000, True)])
-def test_a_long_result_is_folded_and_not_too_long(monkeypatch: pytest.MonkeyPatch, size: int, folded: bool) -> None:
+def test_long_result_is_folded_and_truncated(monkeypatch: pytest.MonkeyPatch, size: int, folded: bool) -> None:
     page = render_page(recorded(monkeypatch, a_guess(1), a_guess(4), results={0: {"text": "x" * size}}))
     summary = f'<summary>Result <span class="quiet">({size:,} characters)</span></summary>'
     assert f'<details class="result"{"" if folded else " open"}>{summary}' in page
@@ -88,12 +88,12 @@ def test_a_long_result_is_folded_and_not_too_long(monkeypatch: pytest.MonkeyPatc
     assert ("characters omitted" in page) == (size == 2_000_000)
 
 
-def test_a_result_that_the_match_has_cut_off_is_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_truncated_by_the_match_is_shown_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
     page = render_page(recorded(monkeypatch, misbehaving("long"), a_guess(4)))
     assert f"{'x' * 20_000}\n[cut off: the whole result has 10,000,000 characters]" in page
 
 
-def test_hostile_calls_and_results_are_shown_and_do_nothing(
+def test_hostile_calls_and_results_are_inert(
     serve: Any, look: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = {"text": f"{HOSTILE} m17 {'long ' * 300}", "value": {HOSTILE: [HOSTILE]}, "error": True}
@@ -123,7 +123,7 @@ def test_hostile_calls_and_results_are_shown_and_do_nothing(
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
-def test_calls_are_shown_where_the_game_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_are_shown_without_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
     record = replace(recorded(monkeypatch, "hm", a_guess(2)), game="gone_with_its_plugin")
     record.turns = [{"seat": 0, "reading": "unparsable", "text": "hm"}, {"seat": 0, "reading": "move", "text": "x"}]
     record.events += [Event(0, a_guess(2)), Event(CHANCE, _outcome("higher than 4"))]
@@ -177,11 +177,11 @@ def test_events_without_a_task_are_reported(monkeypatch: pytest.MonkeyPatch, eve
         (["a", "é"], '["a", "é"]'),
     ],
 )
-def test_an_argument_is_written_so_that_it_can_be_read(value: Any, shown: str) -> None:
+def test_arguments_are_readable(value: Any, shown: str) -> None:
     assert CallView.from_call(Call("read", {"id": value}), Result("")).arguments == [("id", shown)]
 
 
-def test_whatever_is_nested_deeply_is_shown_or_said_to_be() -> None:
+def test_deeply_nested_values_are_shown_or_reported() -> None:
     deep: Any = "end"
     for _ in range(100_000):
         deep = [deep]
@@ -190,7 +190,7 @@ def test_whatever_is_nested_deeply_is_shown_or_said_to_be() -> None:
     assert TaskView.from_transcript(transcript({"deep": deep}, "the end"), [0]).found[0].value == "end"
 
 
-def test_values_of_the_task_are_found_as_whole_words() -> None:
+def test_task_values_are_found_as_whole_words() -> None:
     task = {
         "answer": {"accepted": ["25 May"], "count": 23},
         "flag": True,
@@ -207,7 +207,7 @@ def test_values_of_the_task_are_found_as_whole_words() -> None:
     ]
 
 
-def test_a_great_many_values_and_steps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_values_and_steps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     words = [f"w{number}" for number in range(1000)]
     told = transcript({"k" * 100_000: words}, *[" ".join(words)] * 300)
     found = TaskView.from_transcript(told, range(300)).found

@@ -9,7 +9,7 @@ from gymposium_viewer.pages import embed_json, is_prose, render, shorten
 
 
 @given(st.text(st.characters(), max_size=40))
-def test_a_template_escapes_it_and_makes_it_visible(text: str) -> None:
+def test_templates_escape_text_and_show_control_characters(text: str) -> None:
     page = render("error.html", "a/b.html", status=400, what=f"<b>{text}</b>")
     page.encode("utf-8")
     assert "<b>" not in page
@@ -17,11 +17,11 @@ def test_a_template_escapes_it_and_makes_it_visible(text: str) -> None:
     assert 'href="../static/base.css"' in page
 
 
-def test_no_text_ends_the_element_that_holds_it_as_data() -> None:
+def test_embedded_json_cannot_close_its_element() -> None:
     assert "<" not in embed_json(["</script><script>alert(1)</script>", {"<!--": "\u2028"}])
 
 
-def test_a_very_long_text_is_shown_from_both_ends() -> None:
+def test_long_text_is_shortened_in_the_middle() -> None:
     short = shorten("a" * 50_000 + "z" * 50_000)
     assert short.startswith("aaaa")
     assert short.endswith("zzzz")
@@ -37,7 +37,7 @@ def test_a_very_long_text_is_shown_from_both_ends() -> None:
         "- when it occurs twice;",
     ],
 )
-def test_a_sentence_may_wrap(line: str) -> None:
+def test_sentences_may_wrap(line: str) -> None:
     assert is_prose(line)
 
 
@@ -54,5 +54,5 @@ def test_a_sentence_may_wrap(line: str) -> None:
         "",
     ],
 )
-def test_a_line_of_a_board_or_program_may_not(line: str) -> None:
+def test_board_and_program_lines_may_not_wrap(line: str) -> None:
     assert not is_prose(line)

@@ -20,14 +20,14 @@ SIDES = re.compile(r"\bYou (?:are|play|begin as) ([A-Za-z]+)\b")
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_seats_are_called_what_their_rules_call_them(name: str) -> None:
+def test_seat_names_match_the_rules(name: str) -> None:
     game = load_game(name)
     assert len(game.spec.seat_names) == game.seats
     for seat in range(game.seats):
         assert seat_name(name, seat).split(", ")[-1] in SIDES.findall(game.rules(seat))
 
 
-def test_every_game_whose_rules_name_the_sides_says_so() -> None:
+def test_rules_naming_sides_require_seat_names() -> None:
     """`You play x` or `You are Black`, different for each seat."""
     for name, spec in host().games.items():
         game = load_game(name)
@@ -38,7 +38,7 @@ def test_every_game_whose_rules_name_the_sides_says_so() -> None:
             assert spec.seat_names, (name, called)
 
 
-def test_a_seat_has_the_colour_of_its_pieces() -> None:
+def test_seats_have_the_colours_of_their_pieces() -> None:
     assert [seat_class("chess", seat) for seat in (0, 1)] == ["seat-0 black", "seat-1 white"]
     assert [seat_class("go(board_size=9)", seat) for seat in (0, 1)] == ["seat-0 black", "seat-1 white"]
     assert [seat_class("checkers", seat) for seat in (0, 1)] == ["seat-0 white", "seat-1 black"]
@@ -46,7 +46,7 @@ def test_a_seat_has_the_colour_of_its_pieces() -> None:
     assert seat_class("goofspiel", 7) == "seat-1"
 
 
-def test_titles_stand_for_names() -> None:
+def test_titles_replace_names() -> None:
     assert game_title("chess") == "Chess"
     assert game_title("goofspiel(num_cards=4)") == "Goofspiel (num_cards=4)"
     for other in ("openspiel:nim", "nobody_knows(a=1)", "<b>(", "", "gym:os:System-v0"):

@@ -63,11 +63,11 @@ def events(answer: http.client.HTTPResponse) -> Iterator[Event]:
             kind, number = "", None
 
 
-def test_where_there_is_no_run_there_is_no_tab(serve: Any, text: Any, tmp_path: Path) -> None:
+def test_no_run_means_no_tab(serve: Any, text: Any, tmp_path: Path) -> None:
     assert "Training runs" not in text(serve(tmp_path), "index.html")
 
 
-def test_a_run_that_has_just_begun_has_a_page(serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
+def test_new_run_has_a_page(serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
     training_run("new & odd")
     address = serve(tmp_path)
     assert "new &amp; odd" in text(address, "runs.html")
@@ -77,7 +77,7 @@ def test_a_run_that_has_just_begun_has_a_page(serve: Any, text: Any, training_ru
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="without locks")
-def test_a_run_is_running_stopped_or_finished(serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
+def test_run_is_running_stopped_or_finished(serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
     run = training_run()
     address = serve(tmp_path)
 
@@ -94,9 +94,7 @@ def test_a_run_is_running_stopped_or_finished(serve: Any, text: Any, training_ru
     assert state() == ["finished"] * 2
 
 
-def test_a_run_that_begins_while_it_is_looked_for_is_found(
-    serve: Any, text: Any, training_run: Any, tmp_path: Path
-) -> None:
+def test_run_starting_during_the_search_is_found(serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
     address = serve(tmp_path)
     training_run("late")
     assert "late" in text(address, "runs/training/late/index.html")
@@ -105,14 +103,14 @@ def test_a_run_that_begins_while_it_is_looked_for_is_found(
 @pytest.mark.parametrize(
     "name", ["nothing", "..", "../first", "training", "training/first/adapter", "%2e%2e/training/first"]
 )
-def test_nothing_but_a_run_is_opened(serve: Any, get: Any, training_run: Any, tmp_path: Path, name: str) -> None:
+def test_only_runs_are_opened(serve: Any, get: Any, training_run: Any, tmp_path: Path, name: str) -> None:
     training_run()
     address = serve(tmp_path / "training") if name.endswith("first") else serve(tmp_path)
     for page in ("index.html", "curves.js", "events", "rollouts.html", "rollouts/1-0.html", "match?id=train-0-0-0"):
         assert get(address, f"runs/{name}/{page}").status == 404
 
 
-def test_what_cannot_be_read_is_named(serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
+def test_unreadable_files_are_reported(serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
     run = training_run()
     run.log(1)
     run.add("metrics.jsonl", '{"stage": "tra\n')
@@ -154,7 +152,7 @@ _TRAJECTORY = {
         '"ranges": 5',
     ],
 )
-def test_results_of_other_types_are_named(extra: str, serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
+def test_malformed_results_are_reported(extra: str, serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
     run = training_run()
     run.log(1)
     for score in (_SCORE, _SCORE.replace("0.5", '"much"')):
@@ -165,7 +163,7 @@ def test_results_of_other_types_are_named(extra: str, serve: Any, text: Any, tra
 @pytest.mark.parametrize(
     "odd", [{"parts": 5}, {"parts": {"x": 10**400}}, {"reward": 10**400}, {"rows": [5]}, {"reward": "x", "rows": []}]
 )
-def test_samples_of_other_types_are_named(
+def test_malformed_samples_are_reported(
     odd: dict[str, Any], serve: Any, text: Any, training_run: Any, tmp_path: Path
 ) -> None:
     run = training_run()
@@ -180,7 +178,7 @@ def test_samples_of_other_types_are_named(
 
 
 @pytest.mark.parametrize("config", ['{"stages": [{"opponents": 5}]}', '{"rollout": 5, "games": 5, "model": []}'])
-def test_a_config_of_other_types_has_a_page(
+def test_malformed_config_still_has_a_page(
     config: str, serve: Any, text: Any, training_run: Any, tmp_path: Path
 ) -> None:
     run = training_run()
@@ -189,7 +187,7 @@ def test_a_config_of_other_types_has_a_page(
     assert "rollout/reward" in text(serve(tmp_path), "runs/training/first/index.html")
 
 
-def test_steps_come_as_they_are_written_and_only_whole(serve: Any, get: Any, training_run: Any, tmp_path: Path) -> None:
+def test_steps_are_streamed_complete_and_immediately(serve: Any, get: Any, training_run: Any, tmp_path: Path) -> None:
     run = training_run()
     run.log(1)
     stream = events(get(serve(tmp_path), "runs/training/first/events"))
@@ -204,7 +202,7 @@ def test_steps_come_as_they_are_written_and_only_whole(serve: Any, get: Any, tra
     assert (kind, data) == ("metrics", {"stage": "train", "step": 2, "values": {"x": 2.5}})
 
 
-def test_a_browser_that_was_cut_off_goes_on_behind_its_last_event(
+def test_reconnecting_browser_continues_after_its_last_event(
     serve: Any, get: Any, training_run: Any, tmp_path: Path
 ) -> None:
     run = training_run()
@@ -221,7 +219,7 @@ def test_a_browser_that_was_cut_off_goes_on_behind_its_last_event(
         assert next(events(get(address, f"{path}?from={nonsense}")))[1]["step"] == 1
 
 
-def test_a_finished_run_is_told_to_its_end(serve: Any, get: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
+def test_finished_run_streams_to_its_end(serve: Any, get: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
     run = training_run(steps=2)
     address = serve(tmp_path)
     run.log(1)
@@ -239,7 +237,7 @@ def test_a_finished_run_is_told_to_its_end(serve: Any, get: Any, text: Any, trai
     assert 'data-events="' not in text(address, "runs/training/first/index.html")
 
 
-def test_a_file_that_was_replaced_makes_all_void(serve: Any, get: Any, training_run: Any, tmp_path: Path) -> None:
+def test_replaced_file_resets_the_stream(serve: Any, get: Any, training_run: Any, tmp_path: Path) -> None:
     run = training_run()
     run.log(1)
     run.log(2)
@@ -251,7 +249,7 @@ def test_a_file_that_was_replaced_makes_all_void(serve: Any, get: Any, training_
     assert next(stream)[1]["step"] == 1
 
 
-def test_a_trajectory_leads_to_its_match(serve: Any, get: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
+def test_trajectory_links_to_its_match(serve: Any, get: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
     run = training_run()
     run.keep(1)
     run.keep(6)

@@ -46,7 +46,7 @@ def expect_metrics(page: Any, names: set[str]) -> None:
 
 
 @pytest.mark.slow
-def test_curves_are_drawn_and_grow_as_the_run_goes(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
+def test_curves_are_drawn_and_grow_with_the_run(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
     page = look.at(serve(tmp_path) + "runs/training/first/index.html")
     card = page.locator('[data-metric="rollout/reward"]')
     card.scroll_into_view_if_needed()
@@ -71,7 +71,7 @@ def test_curves_are_drawn_and_grow_as_the_run_goes(serve: Any, look: Any, run: A
 
 
 @pytest.mark.slow
-def test_metrics_are_found_by_name_and_by_what_they_are(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
+def test_metrics_are_found_by_name_and_description(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
     page = look.at(serve(tmp_path) + "runs/training/first/index.html")
     everything = {"rollout/reward", "rollout/win", "train/entropy", "eval/tic_tac_toe/random/win"}
     expect_metrics(page, everything)
@@ -92,7 +92,7 @@ def test_metrics_are_found_by_name_and_by_what_they_are(serve: Any, look: Any, r
 
 
 @pytest.mark.slow
-def test_runs_are_laid_over_each_other(serve: Any, look: Any, run: Any, training_run: Any, tmp_path: Path) -> None:
+def test_runs_are_overlaid(serve: Any, look: Any, run: Any, training_run: Any, tmp_path: Path) -> None:
     other = training_run("second")
     other.log(3, train__grad_norm=1.0)
     page = look.at(serve(tmp_path) + "runs.html")
@@ -110,7 +110,7 @@ def test_runs_are_laid_over_each_other(serve: Any, look: Any, run: Any, training
 
 
 @pytest.mark.slow
-def test_groups_show_what_was_learned_from(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
+def test_groups_show_the_training_samples(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
     page = look.at(serve(tmp_path) + "runs/training/first/index.html")
     page.get_by_role("link", name="Rollouts").click()
     expect(page.locator("svg.spread .column")).to_have_count(2)
@@ -140,7 +140,7 @@ def test_groups_show_what_was_learned_from(serve: Any, look: Any, run: Any, tmp_
 
 
 @pytest.mark.slow
-def test_it_all_works_from_a_disk_and_is_read_without_scripts(look: Any, run: Any, tmp_path: Path) -> None:
+def test_exported_pages_work_from_disk_and_without_scripts(look: Any, run: Any, tmp_path: Path) -> None:
     run.add("matches/eval.jsonl", (run.path / "matches" / "train.jsonl").read_text())
     export(tmp_path / "training", tmp_path / "site")
     home = (tmp_path / "site").as_uri()
@@ -165,7 +165,7 @@ def test_it_all_works_from_a_disk_and_is_read_without_scripts(look: Any, run: An
     expect(plain.locator(".tokens .t").first).to_have_text("b2")
 
 
-def test_what_models_write_is_shown_and_never_run(serve: Any, look: Any, training_run: Any, tmp_path: Path) -> None:
+def test_model_text_is_inert(serve: Any, look: Any, training_run: Any, tmp_path: Path) -> None:
     run = training_run("<b>bold")
     run.log(1, **{HOSTILE: 1.0})
     run.keep(1, text=HOSTILE)
@@ -189,9 +189,7 @@ def test_what_models_write_is_shown_and_never_run(serve: Any, look: Any, trainin
 
 
 @pytest.mark.slow
-def test_on_a_phone_results_are_whole_and_a_long_name_does_not_break(
-    serve: Any, look: Any, run: Any, tmp_path: Path
-) -> None:
+def test_results_and_long_names_fit_a_phone(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
     run.finish()
     for name in ("config.json", "results.json", "metrics.jsonl"):
         text = (run.path / name).read_text(encoding="utf-8")
