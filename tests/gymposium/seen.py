@@ -1,4 +1,4 @@
-"""What a reader can see of a page: contrast, overflow, blank length, and the findings of axe-core."""
+"""Checks of rendered pages: contrast, overflow, blank length, and the findings of axe-core."""
 
 from __future__ import annotations
 

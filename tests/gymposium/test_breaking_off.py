@@ -1,4 +1,4 @@
-"""Matches that do not end by the rules: the engine fails, or a player never answers."""
+"""Matches cut short: the engine fails, or a player never answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records: writing, reading, replaying, and finding every kind of tampering."""
+"""Records: writing, reading, replaying, and detecting tampering."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time, tokens and cost of replies: kept with the turn, written to the record, added up in scores."""
+"""Time, tokens and cost of replies: stored per turn and summed in scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walking a record decision by decision yields each of its parts once, in its place."""
+"""Replaying a record decision by decision yields each part once, in order."""
 
 from __future__ import annotations
 

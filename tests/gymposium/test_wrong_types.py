@@ -1,4 +1,4 @@
-"""Arguments of the wrong type from Python: the error says what was expected, and is a `TypeError` too."""
+"""Arguments of the wrong type: the error names the expected type and is a `TypeError` too."""
 
 from __future__ import annotations
 

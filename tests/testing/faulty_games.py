@@ -1,4 +1,4 @@
-"""A one-file plugin whose games have a defect in what they say of themselves: each is Kuhn poker or goofspiel, bent."""
+"""A one-file plugin whose games misdescribe themselves: each is Kuhn poker or goofspiel with a defect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Games of free text go through the whole kit: a number is guessed by writing it, in whatever words."""
+"""Free-text games pass the whole kit: guess a number in any words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two games in step: differences between them are found."""
+"""Two games compared step by step: differences are detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gymposium's own games, and those of its plugins, keep what the kit holds any game to."""
+"""First-party games conform to the kit."""
 
 from __future__ import annotations
 

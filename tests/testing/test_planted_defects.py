@@ -1,4 +1,4 @@
-"""For every check there is a game with one defect that turns exactly that check red, and no check is without one.
+"""For every check, a game with one planted defect fails exactly that check.
 
 A defect is bent into a real game: `BentGame` and `BentMatch` pass everything on to it but what is bent."""
 

@@ -1,4 +1,4 @@
-"""For every check of players, rewards, loggers and executors there is a part with one defect that turns it red."""
+"""For every check of players, rewards, loggers and executors, a part with one planted defect fails it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three ways to run the kit, as an author runs it on a plugin of their own: in a process and folder of its own."""
+"""The three ways to run the kit on a plugin, each in a separate process and folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixtures of the viewer's tests: a server for a directory, and records of every kind."""
+"""Fixtures of viewer tests: a server for a directory, and records of every kind."""
 
 from __future__ import annotations
 

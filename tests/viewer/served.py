@@ -1,4 +1,4 @@
-"""A file of sessions, written as `gymposium serve` writes one."""
+"""A sessions file, as `gymposium serve` writes one."""
 
 from __future__ import annotations
 

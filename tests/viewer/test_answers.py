@@ -1,4 +1,4 @@
-"""Answers of the server: compression, and status 400 for invalid numbers."""
+"""Server answers: compression, and status 400 for invalid numbers."""
 
 from __future__ import annotations
 

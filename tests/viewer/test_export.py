@@ -1,4 +1,4 @@
-"""Export of the pages as files, which need no server."""
+"""Pages exported as files, which need no server."""
 
 from __future__ import annotations
 

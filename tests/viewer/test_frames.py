@@ -1,4 +1,4 @@
-"""Frames of pictures: their shape, and the places that a page can be clicked on."""
+"""Picture frames: their shape, and the clickable places."""
 
 from __future__ import annotations
 

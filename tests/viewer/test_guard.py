@@ -1,4 +1,4 @@
-"""The guard: which requests it accepts, and the policy of every answer."""
+"""The guard: accepted requests, and the security policy of every answer."""
 
 from __future__ import annotations
 

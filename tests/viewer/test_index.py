@@ -1,4 +1,4 @@
-"""The index of matches: reading by parts, growing files, problems, filters."""
+"""The match index: partial parsing, growing files, problems, filters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symbolic links out of the directory that is viewed: nothing behind them is listed, served, exported or written."""
+"""Symbolic links out of the viewed directory: nothing they lead to is listed, served, exported or written."""
 
 from __future__ import annotations
 

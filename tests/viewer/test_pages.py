@@ -1,4 +1,4 @@
-"""The pages of matches in a real browser: loading, steps, filters, comparison, and hostile text that does nothing."""
+"""Match pages in a real browser: loading, steps, filters, comparison, and inert hostile text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures in a real browser, of every game, narrow and wide, light and dark: what is seen, and clicks that move."""
+"""Pictures of every game in a real browser, narrow and wide, light and dark: visibility and clicks."""
 
 from __future__ import annotations
 

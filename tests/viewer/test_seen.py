@@ -1,4 +1,4 @@
-"""Every kind of page as readers see it: contrast, overflow, blank length, keys, and the findings of axe-core."""
+"""Accessibility of every kind of page: contrast, overflow, blank length, keys, and the findings of axe-core."""
 
 from __future__ import annotations
 

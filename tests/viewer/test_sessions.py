@@ -1,4 +1,4 @@
-"""The pages of a run's sessions on the server: what they hold, filters, events, and files that cannot be read."""
+"""Session pages on the server: content, filters, events, and unreadable files."""
 
 from __future__ import annotations
 

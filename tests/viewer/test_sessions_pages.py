@@ -1,4 +1,4 @@
-"""Sessions in a real browser: changes without a reload, hostile text, a phone, and the same pages from a disk."""
+"""Session pages in a real browser: live updates, hostile text, phones, and export."""
 
 from __future__ import annotations
 

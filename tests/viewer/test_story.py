@@ -1,4 +1,4 @@
-"""Stories of matches: they show what happened and what was sent."""
+"""Stories of matches show what happened and what was sent."""
 
 from __future__ import annotations
 

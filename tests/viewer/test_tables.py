@@ -1,4 +1,4 @@
-"""The store of matches in the browser: their number, and which of them are dropped."""
+"""The store of browser matches: its limits, and which matches it drops."""
 
 from __future__ import annotations
 

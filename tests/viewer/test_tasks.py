@@ -1,4 +1,4 @@
-"""Pages of tasks: calls and results that can be read, the hidden task, and where its values were found."""
+"""Task pages: readable calls and results, the hidden task, and where its values were found."""
 
 from __future__ import annotations
 

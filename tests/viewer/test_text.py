@@ -1,4 +1,4 @@
-"""Text in pages: escaped, visible, and not too long."""
+"""Text in pages: escaped, visible and bounded."""
 
 from __future__ import annotations
 

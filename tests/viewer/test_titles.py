@@ -1,4 +1,4 @@
-"""Titles of games and seats: as in the rules, in the colours of the pieces."""
+"""Titles of games and seats: as in the rules, with the colours of the pieces."""
 
 from __future__ import annotations
 

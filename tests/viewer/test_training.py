@@ -1,4 +1,4 @@
-"""Training runs on the server: pages, and events while a run goes on."""
+"""Training runs on the server: pages and live events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training runs in a real browser: growing curves, search, several runs, tokens, and the same pages from a disk."""
+"""Training runs in a real browser: growing curves, search, several runs, tokens, and export."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A stranger's first plugins, a game and a world, with the built wheels and no checkout: written by `gymposium plugins
-new`, built, installed, tested, checked, played and taken away again.
+"""A newcomer's first plugins, a game and a world, from the built wheels without a checkout: written by `gymposium
+plugins new`, built, installed, tested, checked, played and uninstalled.
 
 `tests/workspace/wheels.py` runs it in the environment where it has installed the wheels. By hand, with any
 environment that has gymposium and whose packages may be changed:

@@ -1,4 +1,4 @@
-"""The benchmarks run and write what they say. How fast anything is, is no matter for a test."""
+"""The benchmarks run and write their results. Speed is not tested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of TOML and JSON are read with a byte order mark, which editors on Windows write."""
+"""TOML and JSON files may start with a byte order mark, which editors on Windows write."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The documentation is whole: every hook has its page, every decision and page is listed, and the examples
-are real plugins."""
+"""The documentation is complete: hooks, decisions and pages are listed, and examples are real plugins."""
 
 from __future__ import annotations
 

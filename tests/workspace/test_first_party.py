@@ -1,4 +1,4 @@
-"""The table of what gymposium's distributions add is up to date, and every name in it is met with what installs it."""
+"""The table of first-party names is current, and each name's error says what to install."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The core stays light where everything is installed: what it does not need, it does not import."""
+"""The core imports no heavy library that it does not need, even where everything is installed."""
 
 from __future__ import annotations
 

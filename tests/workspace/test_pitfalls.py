@@ -1,4 +1,4 @@
-"""What the pages on pitfalls and on security say is held by tests, and each of these tests is there."""
+"""The pages on pitfalls and security name existing tests for their claims."""
 
 from __future__ import annotations
 

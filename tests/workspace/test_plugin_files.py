@@ -1,4 +1,4 @@
-"""Which plugin files the child processes of a test load, by the fixtures in `tests/conftest.py`."""
+"""The plugin files that child processes of a test load, set by fixtures in `tests/conftest.py`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What `dir` and `help` show of each package: its public names. What `docs/reference/stability.md` promises of them
-and of the formats of files."""
+"""Public names shown by `dir` and `help`, and the promises of `docs/reference/stability.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The boards under `benchmarks/results/leaderboard` hold to what is here now."""
+"""The boards under `benchmarks/results/leaderboard` agree with the current code."""
 
 from __future__ import annotations
 

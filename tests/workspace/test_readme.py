@@ -1,5 +1,4 @@
-"""What the README and the documentation show is what happens: their Python runs as printed, and CI runs
-the line that the README prints."""
+"""Python in the README and documentation runs as printed, and CI runs the README's commands."""
 
 from __future__ import annotations
 

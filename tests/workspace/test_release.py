@@ -1,5 +1,4 @@
-"""What a release takes: one command that finds every version, workflows that know every distribution, and metadata that
-names what ran."""
+"""Releases: version bumps, publishing workflows, and metadata of tested systems."""
 
 from __future__ import annotations
 

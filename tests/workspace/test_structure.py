@@ -1,5 +1,4 @@
-"""The shape of the source tree: no import circles, no class name twice in a distribution, no fragments of files, and a
-page that names every folder."""
+"""The source tree: no import cycles, duplicate class names or file fragments, and every folder is documented."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The tutorials "your own game" and "your own world" happen as they are told: their files are written, their changes
-made and their commands run in the order of the page, and what they print is what it shows."""
+"""The tutorials "your own game" and "your own world" are reproducible: files, changes, commands and output."""
 
 from __future__ import annotations
 

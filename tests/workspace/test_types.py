@@ -1,4 +1,4 @@
-"""mypy finds no error in the packages, plugins, examples and benchmarks. `tox run -e types` checks them alone."""
+"""mypy finds no error in the packages, plugins, examples and benchmarks. `tox run -e types` runs it alone."""
 
 from __future__ import annotations
 

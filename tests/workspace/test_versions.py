@@ -1,4 +1,4 @@
-"""The distributions' own metadata: one version, compatible ranges between siblings, one licence text."""
+"""Distribution metadata: one version, compatible sibling ranges, one licence text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixtures of the commands' tests: the command in a process that is forked, in a temporary folder."""
+"""Fixtures of command-line tests: `gymposium` in a forked process and a temporary folder."""
 
 import subprocess
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`gymposium run` with an engine that fails and a player that never answers: its output and its records."""
+"""`gymposium run` with a failing engine and an unresponsive player: output and records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worlds whose server is gone: it is not asked for every match that is left, and no command calls that a success."""
+"""Commands stop asking a world whose server is down, and report an error."""
 
 from __future__ import annotations
 

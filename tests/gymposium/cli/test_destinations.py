@@ -1,4 +1,4 @@
-"""Verbs that write files check that they can before they begin."""
+"""Verbs check that their output can be written before they start."""
 
 from __future__ import annotations
 

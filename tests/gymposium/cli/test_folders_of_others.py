@@ -1,4 +1,4 @@
-"""Verbs that write into a folder of someone else write nothing outside of it, whatever links lie there."""
+"""Verbs that write into an untrusted folder write nothing outside of it, whatever links it contains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command whose output a program may read has `--json`."""
+"""Every command with machine-readable output has `--json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options without effect are errors, not ignored without a word."""
+"""Options without effect are errors, and player crashes name their file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands whose stdout, disk or folder cannot be written."""
+"""Commands that cannot write to stdout or disk."""
 
 from __future__ import annotations
 

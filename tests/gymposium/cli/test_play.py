@@ -1,4 +1,4 @@
-"""`gymposium play`: what a person at the terminal is told of the moves of others."""
+"""`gymposium play`: reports of opponents' moves."""
 
 from __future__ import annotations
 

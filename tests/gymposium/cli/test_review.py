@@ -1,4 +1,4 @@
-"""`gymposium review`: what it says, and what it keeps."""
+"""`gymposium review`: its output and stored reviews."""
 
 from __future__ import annotations
 

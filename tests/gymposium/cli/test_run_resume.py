@@ -1,4 +1,4 @@
-"""Stopping and resuming `gymposium run`: records, output, and equal results."""
+"""Stopping and resuming `gymposium run`: records, output, and identical results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Printing for the commands: tables that are wider than the terminal, and text that steers it."""
+"""Printed text: tables wider than the terminal, and terminal escapes."""
 
 from __future__ import annotations
 

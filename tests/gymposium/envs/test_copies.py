@@ -1,4 +1,4 @@
-"""Environments copied and stored during a match: the copy plays on like the original."""
+"""Environments copied or pickled during a match continue like the original."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A game with free text, written against the public API: guess a number by halving."""
+"""A free-text game, written against the public API: guess a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learners that were not written for text: a few updates each, without adapters, on the environments' own data."""
+"""Learners without text support train for a few updates on the environments, without adapters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Players as bots of OpenSpiel, in OpenSpiel's own loop."""
+"""Players as OpenSpiel bots, in OpenSpiel's loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A player sees nothing from which the seed of the match follows."""
+"""Nothing that a player sees reveals the seed of the match."""
 
 from __future__ import annotations
 

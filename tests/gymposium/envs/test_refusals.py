@@ -1,4 +1,4 @@
-"""Wrong use of all environments: Gymnasium's and PettingZoo's own errors, which say what to do."""
+"""Misuse of environments raises Gymnasium's and PettingZoo's own errors, with advice."""
 
 from __future__ import annotations
 

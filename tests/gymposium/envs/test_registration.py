@@ -1,4 +1,4 @@
-"""Ids in Gymnasium and PettingZoo, and the errors of `make`. Tests of imports and registration use fresh processes."""
+"""Ids in Gymnasium and PettingZoo, and the errors of `make`. Tests of imports use fresh processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text space and the space of moves."""
+"""The text space and the move space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gymposium.Table`: a match that is driven from outside is the same match that the driver plays."""
+"""`gymposium.Table`: an externally driven match equals a match of `play`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The vector environment: the same matches as in single environments, in all autoreset modes; one call for all asks;
-other matches go on if one engine fails."""
+"""The vector environment matches single environments in all autoreset modes, and batches asks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrappers: the score keeps its meaning, shaping keeps optimal play, and the records of matches verify."""
+"""Wrappers: scores, potential shaping, and records of matches."""
 
 from __future__ import annotations
 

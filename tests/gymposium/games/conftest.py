@@ -1,4 +1,4 @@
-"""Fixtures for the tests of worlds, in games with hidden information."""
+"""Fixtures of tests with hidden information."""
 
 from __future__ import annotations
 

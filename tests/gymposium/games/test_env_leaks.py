@@ -1,4 +1,4 @@
-"""What environments return during a match depends only on the seat's view."""
+"""What environments return depends only on the seat's view."""
 
 from __future__ import annotations
 

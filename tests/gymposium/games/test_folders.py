@@ -1,4 +1,4 @@
-"""Every built-in game is a module in one folder, with tests of the same name, and its spec is read without its code."""
+"""Each built-in game is a module named after it, and its spec loads without its code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The leak check passes on every built-in game, and fails on each planted leak."""
+"""The leak check passes on every built-in game and detects each planted leak."""
 
 from __future__ import annotations
 

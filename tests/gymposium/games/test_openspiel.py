@@ -1,4 +1,4 @@
-"""Matches compared with pyspiel, and all operations on a match."""
+"""Matches compared with pyspiel, and all match operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures agree with the words, name places as moves do, and mark what the last move did."""
+"""Pictures show the board of the text, name places like moves, and mark the last move."""
 
 from __future__ import annotations
 

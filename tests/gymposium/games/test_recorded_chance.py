@@ -1,4 +1,4 @@
-"""`recorded:GAME`: records of matches whose dice and cards were drawn elsewhere."""
+"""`recorded:GAME`: records of matches with chance drawn elsewhere."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Games made from a class of rules: they agree with the engine's, their matches follow the protocol, and errors name
-every mistake of an author."""
+"""Games made from a rules class match the engine, follow the protocol, and report author mistakes."""
 
 from __future__ import annotations
 

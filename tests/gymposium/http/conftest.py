@@ -1,4 +1,4 @@
-"""Fixtures of the servers' tests: a server for any application, and raw requests to it."""
+"""Fixtures of server tests: a server for any application, and raw requests."""
 
 from __future__ import annotations
 

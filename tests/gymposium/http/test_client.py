@@ -1,4 +1,4 @@
-"""The client of `gymposium serve`, against servers that answer anything."""
+"""The client of `gymposium serve`, against misbehaving servers."""
 
 from __future__ import annotations
 

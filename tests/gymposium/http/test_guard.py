@@ -1,4 +1,4 @@
-"""The guard of servers for programs: which requests and websockets come through, and what is said to the others."""
+"""The server guard: which requests and websockets it accepts, and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The socket of a server: addresses, names, and what is refused."""
+"""Listening sockets: addresses, names, and connection limits."""
 
 from __future__ import annotations
 

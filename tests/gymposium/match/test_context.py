@@ -1,4 +1,4 @@
-"""A player whose context is full: its match ends there, with that reason, in every schedule and record."""
+"""A full context ends the match with that reason, in every schedule and record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Endings of matches, in words and in records."""
+"""Endings of matches, as text and in records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exceptions of players under a guard: the match is forfeited, and nothing else changes."""
+"""A guarded player's exception forfeits its match and changes nothing else."""
 
 from __future__ import annotations
 

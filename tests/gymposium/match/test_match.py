@@ -1,4 +1,4 @@
-"""The driver: the order of asks, the cost of failed replies, and repeatable runs."""
+"""The driver: order of asks, cost of failed replies, and reproducible runs."""
 
 from __future__ import annotations
 

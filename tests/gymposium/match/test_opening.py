@@ -1,4 +1,4 @@
-"""Openings: random plies that all matches of a group share."""
+"""Random openings, shared by all matches of a group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A match that breaks what its game promises is an error of the game, whoever plays it."""
+"""A match that breaks its game's promises is an error of the game."""
 
 from __future__ import annotations
 

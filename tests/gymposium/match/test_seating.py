@@ -1,4 +1,4 @@
-"""Seats and seeds: with swapped seats every player gets every deal; the players' streams differ from match to match."""
+"""Seats and seeds: swapped seats share deals, and players' streams differ between matches."""
 
 from __future__ import annotations
 

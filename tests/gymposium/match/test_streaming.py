@@ -1,4 +1,4 @@
-"""The schedule `streaming`: matches go on independently, with the same moves as in `rounds`."""
+"""The schedule `streaming`: matches proceed independently, with the same moves as in `rounds`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An exception in a player names the player and its file, however the player is asked."""
+"""A player's exception names the player and its file, in every interface."""
 
 from __future__ import annotations
 

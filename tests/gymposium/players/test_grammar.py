@@ -1,4 +1,4 @@
-"""Players written wrongly: the error says how to write them."""
+"""Errors of invalid player names say how to write the player."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Search knows what its seat knows: in matches that this seat lived through alike, it makes the same moves, whatever
-is hidden. The other matches are found here by the seat's log, and their logs are compared before their moves."""
+"""Search uses only what its seat knows: it plays the same moves whatever is hidden. The other worlds are found by the
+seat's log, and their logs are compared before their moves.
+"""
 
 from __future__ import annotations
 

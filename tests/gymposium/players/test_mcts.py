@@ -1,4 +1,4 @@
-"""Search: strong, deterministic, and blind to what its seat may not see."""
+"""Search is strong, deterministic, and blind to hidden information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a player keeps from turn to turn: its own, of this seat and this match, and gone with it."""
+"""A player's memory belongs to one seat of one match and ends with it."""
 
 from __future__ import annotations
 

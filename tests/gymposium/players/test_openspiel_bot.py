@@ -1,4 +1,4 @@
-"""Bots of OpenSpiel as players, by name and from Python."""
+"""OpenSpiel bots as players, by name and from Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The random player: uniform, reproducible, any seat of any game."""
+"""The random player: uniform, reproducible, in any seat of any game."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search in games that nobody here has heard of: written against the protocol alone, and they do no more than fork."""
+"""Search in games of third parties that implement only the protocol and forking."""
 
 from __future__ import annotations
 

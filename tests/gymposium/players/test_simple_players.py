@@ -1,4 +1,4 @@
-"""One move of foresight, and rules of thumb."""
+"""The one-move search `greedy`, and heuristics for single games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real distributions, as pip installs them, in a temporary folder."""
+"""Real installed distributions in a temporary folder."""
 
 import sys
 import textwrap

@@ -1,4 +1,4 @@
-"""Names that a file may use without permission: no imports, no paths, no addresses, no oversized engines."""
+"""Names that files may use without permission: no imports, paths, addresses or oversized engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plugins that raise exceptions of any kind, write to stdout or end the process, in the command as a user runs it."""
+"""Plugins that raise, print or exit, in the command as a user runs it."""
 
 from __future__ import annotations
 

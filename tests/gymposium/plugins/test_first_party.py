@@ -1,4 +1,4 @@
-"""Errors for names of plugins that are not installed, switched off, or broken."""
+"""Errors for names of plugins that are missing, disabled or broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Specs refuse fields of wrong types and facts that contradict one another."""
+"""Specs refuse fields of wrong types and contradictory facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compressed files: every reader of records unpacks them, damaged ones are refused, and nothing is appended to them."""
+"""Compressed files: every reader unpacks them, damaged ones are refused, and nothing is appended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replies of real models hold control tokens, thoughts and wrappers of their family, and are read without them."""
+"""Control tokens, thoughts and wrappers of model families are removed from replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lenient readers find marked moves in replies of another form, say what they repaired, and never search prose."""
+"""Lenient readers find marked moves in other formats, report repairs, and never search prose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts: their parts, the order of the parts, and the digest."""
+"""Prompts: parts, order and digest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewards by turn: the pay between two decisions, the cost of failed replies, and their sum."""
+"""Rewards per turn: pay between decisions, cost of failed replies, and their sum."""
 
 from __future__ import annotations
 

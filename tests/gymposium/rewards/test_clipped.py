@@ -1,5 +1,4 @@
-"""`clipped(most)`: the pay of a turn is clipped, penalties are subtracted, and matches without noted pay are
-refused."""
+"""`clipped(most)`: clipped pay per turn, subtracted penalties, and refusal of matches without stored pay."""
 
 from __future__ import annotations
 

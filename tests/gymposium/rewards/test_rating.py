@@ -1,4 +1,4 @@
-"""Rating many groups: groups without a rating are separated, and a function may rate several groups at once."""
+"""Rating many groups: unrated groups are separated, and a function may rate several at once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What trajectories are paid: the built-in rewards on matches that were really played, and the promise that any
-reward function is held to."""
+"""Built-in rewards on played matches, and validation of any reward function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's folder: no other run uses it, and it keeps each match once, in the end in order."""
+"""A run's folder: no other run uses it, and each match is kept once, finally in order."""
 
 from __future__ import annotations
 

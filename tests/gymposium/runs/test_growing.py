@@ -1,4 +1,4 @@
-"""A growing file is read further by complete lines, also if it is replaced or cut."""
+"""A growing file is read by complete lines, even when replaced or truncated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gymposium.play`: the matches of `gymposium run`, from Python."""
+"""`gymposium.play` plays the matches of `gymposium run` from Python."""
 
 from __future__ import annotations
 

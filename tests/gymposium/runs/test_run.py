@@ -1,4 +1,4 @@
-"""Finding runs and reading their files in any state."""
+"""Finding runs, and reading their files in any state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of sessions that somebody else made costs little to read, and nothing outside its folder is touched."""
+"""An untrusted sessions file costs little to read, and nothing outside its folder is touched."""
 
 from __future__ import annotations
 

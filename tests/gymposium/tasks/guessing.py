@@ -1,4 +1,4 @@
-"""A small world for tests: a number is guessed with one tool, and another tool misbehaves as it is told to."""
+"""A small test world: a number is guessed with one tool, and another tool misbehaves on demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worlds as Gymnasium environments, and under the conformance kit."""
+"""Worlds as Gymnasium environments, and in the conformance kit."""
 
 from __future__ import annotations
 

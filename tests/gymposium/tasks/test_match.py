@@ -1,4 +1,4 @@
-"""The match of a task: what its player reads, what its events hold, and what tools can do to it."""
+"""Task matches: observations, events, and failing tools."""
 
 from __future__ import annotations
 

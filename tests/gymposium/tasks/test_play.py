@@ -1,4 +1,4 @@
-"""Worlds under the driver: calls of many matches at once, worlds that break, records that replay."""
+"""Worlds under the driver: concurrent calls, broken worlds, and records that replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions: what counts as the right answer, and what is refused as a question."""
+"""Questions: right answers, and invalid questions."""
 
 from __future__ import annotations
 

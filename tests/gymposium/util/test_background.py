@@ -1,4 +1,4 @@
-"""The background loop cancels running coroutines at its end, and no caller waits for a result that never comes."""
+"""The background loop cancels pending coroutines at its end, and no caller waits forever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Child processes run no code of the working directory, and have the plugins of their parent."""
+"""Child processes run no code of the working directory, and inherit their parent's plugins."""
 
 from __future__ import annotations
 

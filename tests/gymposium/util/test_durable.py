@@ -1,4 +1,4 @@
-"""Files are replaced whole, and nothing that lies beside them is written through."""
+"""Files are replaced atomically, and no link is written through."""
 
 from __future__ import annotations
 

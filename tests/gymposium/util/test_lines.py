@@ -1,4 +1,4 @@
-"""Files of lines hold complete lines only, even if the writer is killed."""
+"""Line files hold only complete lines, even if the writer is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files from others: only regular files are read, up to a size, and nothing waits for a pipe."""
+"""Untrusted files: only regular files up to a size are read, and pipes never block."""
 
 from __future__ import annotations
 

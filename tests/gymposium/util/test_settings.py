@@ -1,4 +1,4 @@
-"""Options are read strictly: names, types and missing options; each error says what to write."""
+"""Options are validated: names, types and missing options, with advice in each error."""
 
 from __future__ import annotations
 

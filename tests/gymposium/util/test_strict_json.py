@@ -1,4 +1,4 @@
-"""Text that two readers could understand differently is refused."""
+"""Ambiguous JSON and TOML are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's file `gymposium.toml`: plugins by file, and defaults of options."""
+"""The user's `gymposium.toml`: plugin files and option defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests of the kit for trainers, which plant the defects of `benchmarks.trainers`; torch has one thread."""
+"""Trainer kit tests plant the defects of `benchmarks.trainers`. Torch uses one thread."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`pytest --pyargs gymposium_testing.trainers --trainer MODULE:NAME`, as it is typed, and what it says of
-wrong names."""
+"""`pytest --pyargs gymposium_testing.trainers --trainer MODULE:NAME`, and its errors for wrong names."""
 
 from __future__ import annotations
 

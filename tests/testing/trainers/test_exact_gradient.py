@@ -1,4 +1,4 @@
-"""The exact policy gradient, beside finite differences of the exact mean return."""
+"""The exact policy gradient against finite differences of the exact mean return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Level (a): the exact value of what a trainer returns, beside the optimum."""
+"""Level (a): the exact value of a trainer's policy, against the optimum."""
 
 from __future__ import annotations
 

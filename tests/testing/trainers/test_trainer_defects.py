@@ -1,4 +1,4 @@
-"""Defects planted in a trainer that was written by hand: the check that names each of them fails, and says it."""
+"""Defects planted in a hand-written trainer are caught by the checks that name them."""
 
 from __future__ import annotations
 

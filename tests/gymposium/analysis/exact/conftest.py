@@ -1,4 +1,4 @@
-"""A player whose odds are known, drawn from what it sees, and policies as OpenSpiel reads them."""
+"""A player with known move probabilities, and policies in OpenSpiel's form."""
 
 from __future__ import annotations
 

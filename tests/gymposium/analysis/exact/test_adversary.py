@@ -1,4 +1,4 @@
-"""Adversaries in files, and the player that plays one."""
+"""Adversary files, and the player that plays them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cfr-N` comes close to an equilibrium, in games where something is hidden or all move at once."""
+"""`cfr-N` approaches an equilibrium in games with hidden information or simultaneous moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Returns corrected for luck: the same mean whatever the table, and less spread."""
+"""Luck-corrected returns: the same mean for any table, and less variance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decisions that cost a player most against its best response."""
+"""The costliest decisions of a player against its best response."""
 
 from __future__ import annotations
 

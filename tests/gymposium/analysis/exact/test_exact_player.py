@@ -1,4 +1,4 @@
-"""`exact` keeps what a position is worth, and says where it does not play."""
+"""`exact` achieves the value of each position, and refuses unsupported games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All positions of a small game: how many, in which order, and what is refused."""
+"""All positions of a small game: their number, their order, and refused games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact anchors: what nobody can beat against a uniformly random opponent."""
+"""Exact optima against a uniformly random opponent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A player's policy as a table: what it is asked, and what stands there."""
+"""Tabulated policies: what a player is asked, and what the table holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Players that can only be asked for replies: what is asked where, and the intervals of their exploitability."""
+"""Policies estimated from sampled replies, and intervals of their exploitability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses that search finds, compared with best responses where both exist."""
+"""Responses found by search, compared with exact best responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a policy does, by traversal: published figures, OpenSpiel's own traversal, and play."""
+"""Values by traversal, compared with published figures, OpenSpiel and simulated matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges: what a decision was worth, by minimax, by a fixed table, and by search."""
+"""Judges value decisions by minimax, by a fixed table, or by search."""
 
 from __future__ import annotations
 

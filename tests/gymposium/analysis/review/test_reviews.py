@@ -1,4 +1,4 @@
-"""Reviews of matches: failed replies, the decision that lost, files beside the matches, and figures per move."""
+"""Reviews of matches: failed replies, losing decisions, stored files, and losses per move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blackjack: prompts agree with the engine, and the dealer's hidden card is drawn evenly."""
+"""Blackjack: prompts match the engine, and the dealer's hidden card is sampled uniformly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gin rummy: prompts agree with the engine, hands end by the rules, and worlds are even among all that fit."""
+"""Gin rummy: prompts match the engine, hands end by the rules, and worlds are uniform."""
 
 from __future__ import annotations
 

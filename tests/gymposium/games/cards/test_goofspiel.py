@@ -1,4 +1,4 @@
-"""Goofspiel with hidden and with public bids, against independent models of its rounds."""
+"""Goofspiel with hidden and public bids, against independent models."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Battleship against an independent model written from the rules text alone. Fleets for search are drawn
-evenly."""
+"""Battleship against an independent model written from the rules text alone. Fleets are sampled uniformly."""
 
 from __future__ import annotations
 

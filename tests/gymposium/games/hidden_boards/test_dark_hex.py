@@ -1,5 +1,4 @@
-"""Dark hex against an independent model written from the rules text alone. Worlds have the right
-probabilities."""
+"""Dark hex against an independent model written from the rules text alone, and the probabilities of worlds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of oracles in the documentation: every game is there, and every test that it names compares that game."""
+"""The documentation's table of oracles lists every game, and tests that compare it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixtures for the tests of worlds in trick games."""
+"""Fixtures of trick-game tests with hidden hands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bridge: prompts agree with the engine, and worlds are those that a seat cannot tell apart."""
+"""Bridge: prompts match the engine, and worlds are consistent with the seat's view."""
 
 from __future__ import annotations
 

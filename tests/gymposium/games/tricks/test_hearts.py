@@ -1,4 +1,4 @@
-"""Hearts: prompts agree with the engine, and worlds are even among all that fit."""
+"""Hearts: prompts match the engine, and worlds are uniform."""
 
 from __future__ import annotations
 

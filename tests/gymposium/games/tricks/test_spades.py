@@ -1,4 +1,4 @@
-"""Spades: prompts agree with the engine, and worlds are those that a seat cannot tell apart."""
+"""Spades: prompts match the engine, and worlds are consistent with the seat's view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server of environments, and a client of its own that speaks OpenEnv's wire."""
+"""An environment server, and a client that speaks OpenEnv's protocol."""
 
 from __future__ import annotations
 

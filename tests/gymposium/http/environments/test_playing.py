@@ -1,4 +1,4 @@
-"""Matches over the wire are those of `gymnasium.make` with the same seeds, and their records verify."""
+"""Served matches equal those of `gymnasium.make` with the same seeds, and their records verify."""
 
 from __future__ import annotations
 

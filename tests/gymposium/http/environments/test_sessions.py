@@ -1,4 +1,4 @@
-"""Sessions of many clients: what is refused, what is bounded, and that no client harms another."""
+"""Sessions of many clients: refusals, limits, and isolation."""
 
 from __future__ import annotations
 

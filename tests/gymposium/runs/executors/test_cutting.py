@@ -1,4 +1,4 @@
-"""Planned matches are cut into parts: each match once, in order, in batches that are whole where they must be."""
+"""Planned matches are split into parts: each match once, in order, optionally in whole batches."""
 
 from __future__ import annotations
 

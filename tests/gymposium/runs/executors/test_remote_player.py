@@ -1,4 +1,4 @@
-"""A remote player replies as the player itself, from any worker."""
+"""A remote player replies like the local one, from any worker."""
 
 from __future__ import annotations
 

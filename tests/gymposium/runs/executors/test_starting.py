@@ -1,4 +1,4 @@
-"""Ctrl-C while a process of the arena starts."""
+"""Ctrl-C while a worker process starts."""
 
 from __future__ import annotations
 

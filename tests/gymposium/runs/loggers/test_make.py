@@ -1,4 +1,4 @@
-"""Loggers of a config: found among those of plugins, checked before the first one starts, all closed."""
+"""Loggers of a config: found among plugins, checked before any starts, and all closed."""
 
 from __future__ import annotations
 

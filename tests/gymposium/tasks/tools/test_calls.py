@@ -1,4 +1,4 @@
-"""Calls of tools as moves: one canonical text for each, and nothing else is read."""
+"""Tool calls as moves: one canonical text each, and no other text is accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dialects: what is written is read again, and nothing else is."""
+"""Dialects: written calls are read back, and no other text is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON schemas of others: every draft and keyword is checked and sampled, nothing is fetched, and nothing stalls."""
+"""Third-party JSON schemas: every draft and keyword is checked and sampled, without fetching or stalling."""
 
 from __future__ import annotations
 

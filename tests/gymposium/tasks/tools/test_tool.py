@@ -1,4 +1,4 @@
-"""Tools: made of functions, and strict about their arguments."""
+"""Tools made of functions validate their arguments."""
 
 from __future__ import annotations
 

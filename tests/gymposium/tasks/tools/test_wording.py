@@ -1,4 +1,4 @@
-"""Tools in prompts: what is required is said for the tools of which a call could leave something out."""
+"""Tools in prompts: required arguments are named if a call could omit others."""
 
 from __future__ import annotations
 
