@@ -1,4 +1,4 @@
-"""Adversaries on a board: they meet their target alone, and stand outside ratings and ranks."""
+"""Adversaries on a board meet only their target and have no ratings or ranks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ name = "kuhn_poker"
     return made
 
 
-def test_an_adversary_meets_its_target_alone_and_is_not_ranked(board: Board, tmp_path: Path) -> None:
+def test_adversary_meets_only_its_target_and_is_unranked(board: Board, tmp_path: Path) -> None:
     adversary, target, search = (entry.player for entry in board.entries())
     met = [lineup.players for lineup in make_lineups(board.suite, board.entries())]
     assert met == [(adversary, target), (target, search)]
@@ -62,7 +62,7 @@ def test_an_adversary_meets_its_target_alone_and_is_not_ranked(board: Board, tmp
     assert not found.target_changed
 
 
-def test_a_target_that_has_changed_is_said_to_have(board: Board, tmp_path: Path) -> None:
+def test_changed_targets_are_detected(board: Board, tmp_path: Path) -> None:
     adversary, target, _ = board.entries()
     assert not target.has_changed_since(adversary)
     trained = target.model_copy(
@@ -79,7 +79,7 @@ def test_a_target_that_has_changed_is_said_to_have(board: Board, tmp_path: Path)
     assert "files have changed since the adversary was fitted" in page
 
 
-def test_pages_show_it_beside_its_target(board: Board, tmp_path: Path) -> None:
+def test_pages_show_the_adversary_beside_its_target(board: Board, tmp_path: Path) -> None:
     write_results(board, compute_results(board, samples=50))
     write_site(board, tmp_path / "site")
     page = (tmp_path / "site" / "games" / "kuhn_poker.html").read_text()

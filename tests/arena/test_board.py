@@ -20,7 +20,7 @@ def board(tmp_path: Path) -> Board:
     return Board.open_or_create(tmp_path / "board", SUITE)
 
 
-def test_a_board_begins_with_the_suite_s_own_players(board: Board) -> None:
+def test_new_board_has_the_players_of_its_suite(board: Board) -> None:
     assert board.suite == SUITE
     assert [(entry.number, entry.player, entry.seed, entry.own) for entry in board.entries()] == [
         (0, "random", 0, True),
@@ -29,12 +29,12 @@ def test_a_board_begins_with_the_suite_s_own_players(board: Board) -> None:
     assert Board.open_or_create(board.path, SUITE).entries() == Board(board.path).entries() == board.entries()
 
 
-def test_another_suite_needs_another_board(board: Board) -> None:
+def test_refuses_another_suite(board: Board) -> None:
     with pytest.raises(BadOption, match=r"it has 'groups = 40' instead of 'groups = 41'\. .* another --out"):
         Board.open_or_create(board.path, parse_suite("groups = 41\n" + TEXT))
 
 
-def test_a_player_is_entered_once_and_last(board: Board) -> None:
+def test_players_are_added_once_at_the_end(board: Board) -> None:
     [entry] = board.add(["mcts-5"], None, ["kuhn_poker"])
     assert (entry.number, entry.seed, entry.own, entry.games) == (2, None, False, ("kuhn_poker",))
     assert board.add(["mcts-5"], None) == [entry]
@@ -52,7 +52,7 @@ def test_a_player_is_entered_once_and_last(board: Board) -> None:
     ("refused", "why"),
     [("mcst-5", "mcst-5"), ("cfr-5", "cannot be entered in tic_tac_toe"), ("random", "already on the board")],
 )
-def test_none_of_several_players_is_entered_if_one_is_refused(board: Board, refused: str, why: str) -> None:
+def test_adding_players_is_atomic(board: Board, refused: str, why: str) -> None:
     before = board.entries()
     for players in (["mcts-5", refused], [refused, "mcts-5"], ["mcts-5", "mcts-6", refused, "mcts-7"]):
         with pytest.raises(BadOption, match=f"^--add {refused}: .*{why}.* None of the {len(players)} players was"):
@@ -75,9 +75,7 @@ def test_none_of_several_players_is_entered_if_one_is_refused(board: Board, refu
         ("greedy", "openspiel:battleship", "does not play openspiel:battleship"),
     ],
 )
-def test_a_player_that_cannot_play_the_board_s_game_is_not_entered(
-    player: str, game: str, why: str, tmp_path: Path
-) -> None:
+def test_refuses_players_that_cannot_play_the_game(player: str, game: str, why: str, tmp_path: Path) -> None:
     """Neither by a suite nor later, and nothing is written."""
     board = Board.open_or_create(tmp_path / "board", parse_suite(f'name = "s"\n[[games]]\nname = "{game}"\n'))
     with pytest.raises(BadOption, match=f"{player} cannot be entered in {game}: .*{why}"):
@@ -91,7 +89,7 @@ def test_a_player_that_cannot_play_the_board_s_game_is_not_entered(
         assert not (tmp_path / "other").exists()
 
 
-def test_an_entry_that_cannot_be_is_refused(board: Board) -> None:
+def test_invalid_entries_are_refused(board: Board) -> None:
     file = board.entry_file("greedy")
     data = json.loads(file.read_text())
     file.write_text(json.dumps({**data, "player": "mcts-5"}))
@@ -106,7 +104,7 @@ def test_an_entry_that_cannot_be_is_refused(board: Board) -> None:
             board.entries()
 
 
-def test_two_tournaments_do_not_share_a_board(board: Board) -> None:
+def test_board_lock_excludes_a_second_tournament(board: Board) -> None:
     with board.lock(), pytest.raises(BadOption, match="is running"), Board(board.path).lock():
         pass
     with board.lock():

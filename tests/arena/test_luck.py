@@ -1,4 +1,4 @@
-"""Returns corrected for luck on a board: narrower intervals that hold the truth, exact values, the order of poker."""
+"""Luck-corrected returns on a board: narrower intervals with coverage, exact values, and poker ranking."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def board(tmp_path: Path) -> Board:
     return make_board(tmp_path, '[[games]]\nname = "kuhn_poker"')
 
 
-def test_a_pairing_of_known_policies_has_its_exact_value(board: Board) -> None:
+def test_known_policies_have_an_exact_value(board: Board) -> None:
     (game,) = compute_results(board, samples=200).games
     assert game.luck is not None
     assert (game.luck.table, game.luck.known) == ("cfr-1000", ["random", "cfr-50"])
@@ -54,7 +54,7 @@ def test_a_pairing_of_known_policies_has_its_exact_value(board: Board) -> None:
     assert other.corrected.high - other.corrected.low < other.plain.high - other.plain.low  # type: ignore[operator]
 
 
-def test_a_board_of_poker_alone_is_ordered_by_what_is_won(board: Board, tmp_path: Path) -> None:
+def test_poker_boards_are_ordered_by_returns(board: Board, tmp_path: Path) -> None:
     results = compute_results(board, samples=200)
     assert results.joint is None
     (game,) = results.games
@@ -72,7 +72,7 @@ def test_a_board_of_poker_alone_is_ordered_by_what_is_won(board: Board, tmp_path
     assert "exactly</td>" in page
 
 
-def test_other_boards_stay_as_they_are(tmp_path: Path) -> None:
+def test_other_boards_are_unchanged(tmp_path: Path) -> None:
     both = '[[games]]\nname = "kuhn_poker"\n[[games]]\nname = "tic_tac_toe"\nplayers = ["random", "mcts-20"]'
     results = compute_results(make_board(tmp_path, both, groups=4), samples=100)
     assert results.joint is not None
@@ -83,12 +83,12 @@ def test_other_boards_stay_as_they_are(tmp_path: Path) -> None:
     ("game", "amounts"),
     [("kuhn_poker", True), ("leduc_poker", True), ("liars_dice", False), ("backgammon", False), ("tic_tac_toe", False)],
 )
-def test_games_that_pay_amounts(game: str, amounts: bool) -> None:
+def test_detects_games_that_pay_amounts(game: str, amounts: bool) -> None:
     assert pays_amounts(load_game(game)) == amounts
 
 
 @pytest.mark.parametrize("noise", [0.1, 1.0, 10.0])
-def test_intervals_hold_the_truth_and_are_never_much_wider(noise: float) -> None:
+def test_corrected_intervals_cover_the_truth(noise: float) -> None:
     """Made-up matches: luck of variance 1, of which the correction knows all but some noise."""
     draws, held, widths = random.Random(3), 0, []
     for number in range(200):

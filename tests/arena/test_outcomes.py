@@ -1,4 +1,4 @@
-"""Outcomes from records: utilities, forfeits and repeated matches."""
+"""Match outcomes from records: utilities, forfeits and duplicates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def records(
     return [Record.from_match(played) for played in play(jobs)]
 
 
-def test_a_match_counts_what_the_game_paid_without_penalties() -> None:
+def test_outcomes_exclude_penalties() -> None:
     clean, punished = (
         next(read_outcomes(records("kuhn_poker", (First(n), make_player("random")), [5], policy="penalty(0.5)")))
         for n in (0, 1)
@@ -52,25 +52,25 @@ def test_a_match_counts_what_the_game_paid_without_penalties() -> None:
     assert (clean.game, clean.group, clean.players, clean.forfeit) == ("kuhn_poker", "5", ("first", "random"), None)
 
 
-def test_a_forfeit_says_whose_it_was() -> None:
+def test_forfeits_name_the_seat() -> None:
     (outcome,) = read_outcomes(records("tic_tac_toe", (make_player("random"), First(1)), [5]))
     assert (outcome.forfeit, outcome.utilities) == (1, (1.0, -1.0))
 
 
-def test_what_broke_off_is_nobody_s_loss() -> None:
+def test_broken_matches_have_no_outcome() -> None:
     (record,) = records("tic_tac_toe", (First(), First()), [5])
     record.ending, record.returns = Ending("broke off", detail="RuntimeError: the engine is gone"), []
     assert list(read_outcomes([record])) == []
 
 
-def test_equal_matches_of_players_who_draw_nothing_count_once() -> None:
+def test_equal_deterministic_matches_count_once() -> None:
     """Forty openings of one move on nine squares give nine different matches."""
     outcomes = [*read_outcomes(records("tic_tac_toe", (First(), First()), range(40), opening=1))]
     assert len(outcomes) == 40
     assert len(drop_duplicates(outcomes)) == 9
 
 
-def test_equal_matches_that_were_drawn_by_lot_all_count() -> None:
+def test_equal_random_matches_all_count() -> None:
     """Kuhn poker has thirty possible courses. Counting each once would make likely courses look rare."""
     poker = [*read_outcomes(records("kuhn_poker", (make_player("random"), make_player("random")), range(100)))]
     assert len(drop_duplicates(poker)) == 100
@@ -78,13 +78,13 @@ def test_equal_matches_that_were_drawn_by_lot_all_count() -> None:
     assert len(drop_duplicates(dealt)) == 100
 
 
-def test_a_record_that_stands_there_twice_counts_once() -> None:
+def test_counts_duplicate_records_once() -> None:
     played = records("kuhn_poker", (make_player("random"), First()), range(5))
     assert len(drop_duplicates(read_outcomes(played + played))) == 5
 
 
 @given(st.integers(0, 99))
-def test_the_order_of_records_says_nothing(seed: int) -> None:
+def test_deduplication_does_not_depend_on_record_order(seed: int) -> None:
     outcomes = [
         MatchOutcome("g", str(i % 3), ("a", "b"), (1.0, -1.0), None, str(i // 2)) for i in range(8)
     ]  # the same matches on different deals

@@ -1,4 +1,4 @@
-"""Ratings that part playing badly from failing to reply."""
+"""Ratings of play, separate from failures to reply."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def rated(fails: float) -> dict[str, PlayStanding]:
     return {row.player: row for row in found.players}
 
 
-def test_play_is_rated_without_the_failures() -> None:
+def test_play_rating_ignores_failures() -> None:
     rows = rated(0.1)
     careless, search = rows["careless"], rows["mcts-20"]
     assert careless.low <= 0 <= careless.high
@@ -79,14 +79,14 @@ def test_play_is_rated_without_the_failures() -> None:
     assert 0.0 < careless.failing < 0.5
 
 
-def test_who_hardly_ever_replies_is_not_rated() -> None:
+def test_rarely_replying_players_are_unrated() -> None:
     rows = rated(0.97)
     assert rows["careless"].rating is None
     assert in_words(rows["careless"]) == "not enough data"
     assert rows["mcts-20"].rating is not None
 
 
-def test_weights_count() -> None:
+def test_outcome_weights_scale_comparisons() -> None:
     names = ["a", "b"]
     outcomes = [MatchOutcome("g", str(n), ("a", "b"), (1, -1) if n else (-1, 1), None, str(n)) for n in range(3)]
     plain, weighted = compare_players(outcomes, names), compare_players(outcomes, names, [3.0, 0.5, 0.0])
@@ -97,6 +97,6 @@ def test_weights_count() -> None:
 
 
 @pytest.mark.parametrize(("alike", "wider"), [(None, False), (30.0, False), (8.0, True)])
-def test_fewer_effective_deals_spread_more(alike: float | None, wider: bool) -> None:
+def test_fewer_effective_deals_widen_the_spread(alike: float | None, wider: bool) -> None:
     plain, other = (draw_deal_weights(make_generator(0, "test"), 500, 30, number) for number in (None, alike))
     assert (other.std() > plain.std()) == wider

@@ -1,4 +1,4 @@
-"""Results of a played board: the content of the file, which follows from the records alone."""
+"""Results of a played board follow from its records alone."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def game(results: Results, name: str) -> GameResult:
     return next(one for one in results.games if one.game == name)
 
 
-def test_each_kind_of_game_has_its_own_measure(results: Results) -> None:
+def test_each_kind_of_game_has_its_measure(results: Results) -> None:
     measures = {one.game: (one.kind, one.model, one.board is not None, one.means is not None) for one in results.games}
     assert measures == {
         "tic_tac_toe": ("versus", "Bradley–Terry", True, False),
@@ -91,7 +91,7 @@ def test_each_kind_of_game_has_its_own_measure(results: Results) -> None:
     assert [one.player for one in results.players] == ["random", "mcts-10", "exact", "greedy", "stand-17"]
 
 
-def test_ratings_are_explained_where_there_are_any(results: Results, tmp_path: Path) -> None:
+def test_notes_explain_ratings_if_present(results: Results, tmp_path: Path) -> None:
     alone = """
 name = "alone"
 groups = 2
@@ -105,7 +105,7 @@ name = "blackjack"
     assert any("bootstrap" in note for note in unrated)
 
 
-def test_only_who_played_all_games_is_on_the_joint_board(results: Results) -> None:
+def test_joint_board_requires_all_games(results: Results) -> None:
     assert results.joint is not None
     assert {row.player for row in results.joint.standings} == {"random", "mcts-10"}
     assert results.joint_lacks["exact"] == ["kuhn_poker", "universal_poker(players=3)"]
@@ -114,7 +114,7 @@ def test_only_who_played_all_games_is_on_the_joint_board(results: Results) -> No
     assert [row.matches for row in results.joint.standings] == [24, 24]
 
 
-def test_one_game_is_rated_once(tmp_path: Path) -> None:
+def test_single_game_board_is_rated_once(tmp_path: Path) -> None:
     head = 'name = "one"\ngroups = 2\nplayers = ["random", "greedy"]\n'
     board = Board.open_or_create(tmp_path / "one", parse_suite(f'{head}[[games]]\nname = "tic_tac_toe"\n'))
     assert play_board(board, workers=1).complete
@@ -124,7 +124,7 @@ def test_one_game_is_rated_once(tmp_path: Path) -> None:
     assert not any("joint board" in note for note in results.method.notes)
 
 
-def test_an_opening_is_at_most_half_a_match() -> None:
+def test_openings_are_at_most_half_a_match() -> None:
     games = ("tic_tac_toe", "connect_four", "openspiel:tic_tac_toe", "openspiel:nim(pile_sizes=1;2)", "kuhn_poker")
     suite = parse_suite('name = "short"\n' + "".join(f'[[games]]\nname = "{name}"\n' for name in games))
     assert [one.opening for one in suite.games] == [4, 4, 4, 1, 0]
@@ -132,7 +132,7 @@ def test_an_opening_is_at_most_half_a_match() -> None:
     assert [one.opening for one in longer.games] == [3]
 
 
-def test_a_board_s_figures_agree_with_each_other(results: Results) -> None:
+def test_board_figures_are_consistent(results: Results) -> None:
     result = game(results, "tic_tac_toe")
     assert (result.matches, result.deals, result.players) == (36, 6, ["random", "mcts-10", "exact"])
     assert result.board is not None
@@ -153,7 +153,7 @@ def test_a_board_s_figures_agree_with_each_other(results: Results) -> None:
     assert result.returns[0][2] == pytest.approx(cell.share * 2 - 1, abs=1e-3)
 
 
-def test_yardsticks_are_those_of_the_games(results: Results) -> None:
+def test_yardsticks_match_the_games(results: Results) -> None:
     tic_tac_toe, kuhn = game(results, "tic_tac_toe").yardsticks, game(results, "kuhn_poker").yardsticks
     assert tic_tac_toe.most_wins_against_random == pytest.approx(0.966708)
     assert kuhn.best_return_against_random == pytest.approx(11 / 24)
@@ -165,7 +165,7 @@ def test_yardsticks_are_those_of_the_games(results: Results) -> None:
     assert game(results, "blackjack").yardsticks.players == []
 
 
-def test_mean_returns_are_above_random_s(results: Results) -> None:
+def test_mean_returns_beat_random(results: Results) -> None:
     means = game(results, "blackjack").means
     assert means is not None
     assert [(row.player, row.matches) for row in means] == [("stand-17", 30), ("random", 30)]
@@ -180,7 +180,7 @@ def test_mean_returns_are_above_random_s(results: Results) -> None:
     assert [(row.player, row.matches) for row in together.means or ()] == [("random", 3), ("greedy", 3)]
 
 
-def test_a_pairing_of_a_general_sum_game_has_both_players_mean_returns(results: Results) -> None:
+def test_general_sum_pairings_have_both_mean_returns(results: Results) -> None:
     prisoners = game(results, "openspiel:matrix_pd")
     assert prisoners.matches == 40
     assert prisoners.returns is not None
@@ -194,7 +194,7 @@ def test_a_pairing_of_a_general_sum_game_has_both_players_mean_returns(results: 
     assert game(results, "coin_game").returns is None
 
 
-def test_conduct_is_counted_from_the_records(played: Path, results: Results) -> None:
+def test_conduct_is_counted_from_records(played: Path, results: Results) -> None:
     random = results.players[0].conduct
     records = [record for _, record in Board(played).records()]
     assert random.matches == sum("random" in record.players for record in records)  # type: ignore[union-attr]
@@ -208,13 +208,13 @@ def test_conduct_is_counted_from_the_records(played: Path, results: Results) -> 
     assert random.replies["move"] > random.matches
 
 
-def test_equal_records_give_equal_bytes_and_read_back(board: Board, results: Results) -> None:
+def test_results_are_deterministic_and_round_trip(board: Board, results: Results) -> None:
     again = compute_results(board, samples=200)
     assert format_results(again) == format_results(results)
     assert read_results(write_results(board, again)) == results
 
 
-def test_the_schema_says_all_that_stands_there(results: Results) -> None:
+def test_schema_covers_every_field(results: Results) -> None:
     schema = Results.model_json_schema()
     data = json.loads(format_results(results))
     assert set(data) == set(schema["properties"]) == set(schema["required"]) | {"format"}
@@ -223,7 +223,7 @@ def test_the_schema_says_all_that_stands_there(results: Results) -> None:
         Results.model_validate(data)
 
 
-def test_a_torn_line_is_left_out_and_told(board: Board, results: Results) -> None:
+def test_truncated_lines_are_skipped_and_reported(board: Board, results: Results) -> None:
     file = next(board.path.glob("entries/*/matches/kuhn_poker/*.jsonl"))
     file.write_bytes(file.read_bytes()[:-20])
     torn = compute_results(board, samples=20)
@@ -231,7 +231,7 @@ def test_a_torn_line_is_left_out_and_told(board: Board, results: Results) -> Non
     assert game(torn, "kuhn_poker").matches == game(results, "kuhn_poker").matches - 1
 
 
-def test_a_match_that_broke_off_is_counted_apart_until_it_is_played(board: Board, results: Results) -> None:
+def test_broken_matches_are_counted_separately(board: Board, results: Results) -> None:
     file = next(board.path.glob("entries/*/matches/kuhn_poker/*.jsonl"))
     first, *others = file.read_text().splitlines()
     broken = json.dumps(
@@ -248,7 +248,7 @@ def test_a_match_that_broke_off_is_counted_apart_until_it_is_played(board: Board
         assert (result.errors, result.matches, result.forfeits) == (errors, matches, 0)
 
 
-def test_a_record_listed_twice_counts_once(board: Board, results: Results) -> None:
+def test_counts_duplicate_records_once(board: Board, results: Results) -> None:
     file = next(board.path.glob("entries/*/matches/kuhn_poker/*.jsonl"))
     file.write_text(file.read_text() * 2)
     result = game(compute_results(board, samples=200), "kuhn_poker")
@@ -256,21 +256,21 @@ def test_a_record_listed_twice_counts_once(board: Board, results: Results) -> No
     assert result.board == game(results, "kuhn_poker").board
 
 
-def test_a_match_of_somebody_else_is_refused(board: Board) -> None:
+def test_refuses_matches_of_unknown_players(board: Board) -> None:
     file = next(board.path.glob("entries/*/matches/kuhn_poker/*.jsonl"))
     file.write_text(file.read_text().replace('"mcts-10"', '"mcts-9999"'))
     with pytest.raises(BadRecord, match=r"kuhn_poker between .*mcts-9999.*is not on this board"):
         compute_results(board, samples=20)
 
 
-def test_a_board_without_matches_has_results_too(tmp_path: Path) -> None:
+def test_empty_board_has_results(tmp_path: Path) -> None:
     results = compute_results(Board.open_or_create(tmp_path / "empty", parse_suite(SUITE)), samples=20)
     assert results.joint is None
     assert all(one.board is None and not one.players for one in results.games)
     assert Results.model_validate_json(format_results(results)) == results
 
 
-def test_what_was_measured_beside_an_entry_is_shown(board: Board, results: Results) -> None:
+def test_exact_figures_of_an_entry_are_shown(board: Board, results: Results) -> None:
     entry = board.entries()[1]
     path = write_exact(board, board.entries()[0])
     assert sorted(json.loads(path.read_text())["games"]) == ["kuhn_poker", "openspiel:matrix_pd", "tic_tac_toe"]
@@ -286,7 +286,7 @@ def test_what_was_measured_beside_an_entry_is_shown(board: Board, results: Resul
         compute_results(board, samples=20)
 
 
-def test_results_that_cannot_be_read_say_how_to_make_them(tmp_path: Path) -> None:
+def test_unreadable_results_suggest_the_rate_command(tmp_path: Path) -> None:
     with pytest.raises(BadRecord, match="leaderboard rate"):
         read_results(tmp_path / "results.json")
     (tmp_path / "results.json").write_text("{}")

@@ -1,4 +1,4 @@
-"""Reviews on a board: what the moves of its players gave away, on pages, in results, and when it is verified."""
+"""Reviews on a board: losses per move on pages, in results, and in verification."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def board(tmp_path: Path, executor: LocalExecutor) -> Board:
     return made
 
 
-def test_what_players_lost_per_move(board: Board) -> None:
+def test_results_report_losses_per_move(board: Board) -> None:
     tic_tac_toe, kuhn = compute_results(board, samples=100).games
     assert tic_tac_toe.lost is not None
     assert kuhn.lost is not None
@@ -61,13 +61,13 @@ def test_what_players_lost_per_move(board: Board) -> None:
     assert random.per_move.low > 0.02
 
 
-def test_a_board_without_reviews_says_nothing(board: Board) -> None:
+def test_board_without_reviews_reports_no_losses(board: Board) -> None:
     for file in board.files():
         get_review_path(file).unlink()
     assert [game.lost for game in compute_results(board, samples=100).games] == [None, None]
 
 
-def test_reviews_of_one_game_are_by_one_judge(board: Board, executor: LocalExecutor) -> None:
+def test_reviews_of_a_game_share_one_judge(board: Board, executor: LocalExecutor) -> None:
     kuhn = [file for file in board.files() if "kuhn" in str(file)]
     assert len(kuhn) == 1
     review_file(kuhn[0], "cfr-20", executor)
@@ -83,7 +83,7 @@ def test_reviews_of_one_game_are_by_one_judge(board: Board, executor: LocalExecu
         compute_results(board, samples=100)
 
 
-def test_pages_show_them(board: Board, tmp_path: Path) -> None:
+def test_pages_show_reviews(board: Board, tmp_path: Path) -> None:
     write_results(board, compute_results(board, samples=100))
     site = write_site(board, tmp_path / "site", replays=2)
     page = (tmp_path / "site" / site.game_path("tic_tac_toe")).read_text()
@@ -94,7 +94,7 @@ def test_pages_show_them(board: Board, tmp_path: Path) -> None:
     assert any("lost the match" in one for one in drawn)
 
 
-def test_a_verified_board_has_right_reviews(board: Board) -> None:
+def test_verification_checks_reviews(board: Board) -> None:
     assert not verify_board(board, seed=1).findings
     file = next(get_review_path(file) for file in board.files())
     content = json.loads(file.read_text())

@@ -1,4 +1,4 @@
-"""Schedules: the deals and seats of players, and the effect of a new entry."""
+"""Schedules: deals and seats of players, and the effect of a new entry."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def own_entries(suite: Suite) -> list[Entry]:
     return [make_own_entry(suite, player) for player in suite.players]
 
 
-def cast(lineup: Lineup) -> list[Player]:
+def make_cast(lineup: Lineup) -> list[Player]:
     return [PLAYERS[text] for text in lineup.players]
 
 
@@ -49,17 +49,17 @@ def list_facts(job: MatchJob) -> tuple[object, ...]:
 
 def schedule(suite: Suite, entries: list[Entry]) -> dict[str, list[tuple[object, ...]]]:
     return {
-        lineup.id: [list_facts(job) for job in make_jobs(lineup, cast(lineup))]
+        lineup.id: [list_facts(job) for job in make_jobs(lineup, make_cast(lineup))]
         for lineup in make_lineups(suite, entries)
     }
 
 
 @given(suites)
 @settings(max_examples=40, deadline=None)
-def test_every_player_gets_every_seat_of_every_deal_once(suite: Suite) -> None:
+def test_players_sit_in_every_seat_of_every_deal_once(suite: Suite) -> None:
     for lineup in make_lineups(suite, own_entries(suite)):
         seats: dict[int, Counter[tuple[int, str]]] = defaultdict(Counter)
-        for job in make_jobs(lineup, cast(lineup)):
+        for job in make_jobs(lineup, make_cast(lineup)):
             seats[job.seed].update(enumerate(player.name for player in job.players))
         assert len(seats) == lineup.game.groups
         for players in seats.values():
@@ -68,7 +68,7 @@ def test_every_player_gets_every_seat_of_every_deal_once(suite: Suite) -> None:
 
 @given(suites)
 @settings(max_examples=20, deadline=None)
-def test_equal_suites_give_equal_matches_and_no_two_are_the_same(suite: Suite) -> None:
+def test_schedules_are_deterministic_with_distinct_matches(suite: Suite) -> None:
     open_matches = schedule(suite, own_entries(suite))
     assert open_matches == schedule(parse_suite(suite.text()), own_entries(suite))
     ids = [match[0] for matches in open_matches.values() for match in matches]
@@ -79,7 +79,7 @@ def test_equal_suites_give_equal_matches_and_no_two_are_the_same(suite: Suite) -
 
 @given(suites, st.integers(0, 2**48))
 @settings(max_examples=20, deadline=None)
-def test_a_new_entry_changes_nothing_that_was_there(suite: Suite, seed: int) -> None:
+def test_new_entry_keeps_existing_matches(suite: Suite, seed: int) -> None:
     entries = own_entries(suite)
     before = schedule(suite, entries)
     games = [game.name for game in suite.games]
@@ -99,7 +99,7 @@ def test_a_new_entry_changes_nothing_that_was_there(suite: Suite, seed: int) -> 
 
 @given(st.integers(3, 14), st.integers(1, 20), st.integers(0, 99))
 @settings(max_examples=40, deadline=None)
-def test_of_three_seats_everybody_before_sits_equally_often(count: int, most: int, seed: int) -> None:
+def test_three_seat_lineups_are_balanced(count: int, most: int, seed: int) -> None:
     suite = parse_suite(
         f'name = "s"\nseed = {seed}\nlineups = {most}\nplayers = ["random"]\n[[games]]\n'
         'name = "universal_poker(players=3)"\n'
@@ -112,17 +112,19 @@ def test_of_three_seats_everybody_before_sits_equally_often(count: int, most: in
     assert max(sat.values()) - min(sat[entry.player] for entry in entries[:-1]) <= 2
 
 
-def test_pairings_of_a_game_share_deals_and_differ_in_all_else() -> None:
+def test_pairings_share_only_their_deals() -> None:
     suite = parse_suite('name = "s"\nplayers = ["random", "greedy", "mcts-3"]\n[[games]]\nname = "leduc_poker"\n')
-    planned = [[*make_jobs(lineup, cast(lineup))] for lineup in make_lineups(suite, own_entries(suite))]
+    planned = [[*make_jobs(lineup, make_cast(lineup))] for lineup in make_lineups(suite, own_entries(suite))]
     assert len(planned) == 3
     assert len({tuple(job.seed for job in matches) for matches in planned}) == 1
     assert len({job.player_seed for matches in planned for job in matches}) == 3 * 80
 
 
-def test_openings_are_for_those_who_draw_nothing() -> None:
+def test_only_deterministic_lineups_get_openings() -> None:
     suite = parse_suite('name = "s"\nplayers = ["hold-20", "hold-9", "random"]\n[[games]]\nname = "pig"\nopening = 4\n')
-    planned = {lineup.players: [*make_jobs(lineup, cast(lineup))] for lineup in make_lineups(suite, own_entries(suite))}
+    planned = {
+        lineup.players: [*make_jobs(lineup, make_cast(lineup))] for lineup in make_lineups(suite, own_entries(suite))
+    }
     assert {names: {job.opening for job in matches} for names, matches in planned.items()} == {
         ("hold-20", "hold-9"): {4},
         ("hold-20", "random"): {0},
@@ -130,7 +132,7 @@ def test_openings_are_for_those_who_draw_nothing() -> None:
     }
 
 
-def test_a_player_that_calls_itself_otherwise_is_refused() -> None:
+def test_refuses_non_canonical_player_names() -> None:
     suite = parse_suite('name = "s"\nplayers = ["random", "greedy"]\n[[games]]\nname = "tic_tac_toe"\n')
     [lineup] = make_lineups(suite, own_entries(suite))
     with pytest.raises(BadOption, match="'greedy' is not a canonical name"):
@@ -138,7 +140,7 @@ def test_a_player_that_calls_itself_otherwise_is_refused() -> None:
 
 
 @given(st.lists(st.text(max_size=80), min_size=2, unique=True))
-def test_slugs_are_safe_in_any_file_system_and_keep_texts_apart(texts: list[str]) -> None:
+def test_slugs_are_safe_and_distinct(texts: list[str]) -> None:
     slugs = [make_slug(text) for text in texts]
     assert len(set(slugs)) == len(texts)
     for one in [*slugs, join_slugs(slugs * 20)]:

@@ -15,7 +15,7 @@ TINY = 'name = "tiny"\nplayers = ["random", "greedy"]\n[[games]]\nname = "tic_ta
 
 
 @pytest.mark.parametrize("path", SUITES, ids=lambda path: path.stem)
-def test_the_suites_that_we_ship_can_be_played(path: Path) -> None:
+def test_bundled_suites_are_playable(path: Path) -> None:
     suite = read_suite(path)
     assert suite.name == path.stem
     assert parse_suite(suite.text()) == suite
@@ -23,12 +23,12 @@ def test_the_suites_that_we_ship_can_be_played(path: Path) -> None:
         assert len(game.players) >= 2
 
 
-def test_quick_is_six_games_between_six_players() -> None:
+def test_quick_suite_has_six_games_and_players() -> None:
     quick = next(read_suite(path) for path in SUITES if path.stem == "quick")
     assert [(game.groups, len(game.players)) for game in quick.games] == [(40, 6)] * 6
 
 
-def test_what_is_left_out_is_written_out() -> None:
+def test_defaults_are_written_out() -> None:
     suite = parse_suite(TINY + '[[games]]\nname = "leduc_poker()"\ngroups = 3\nplayers = ["cfr-10"]\n')
     one, other = suite.games
     assert (one.groups, one.opening, one.players) == (40, 4, ("random", "greedy"))
@@ -58,12 +58,12 @@ def test_what_is_left_out_is_written_out() -> None:
         (TINY + '[[games]]\nname = "trace"\nopening = 2\n', "takes free text"),
     ],
 )
-def test_what_cannot_be_is_refused_and_says_why(text: str, said: str) -> None:
+def test_invalid_suites_are_refused_with_a_reason(text: str, said: str) -> None:
     with pytest.raises(GymposiumError, match=re.escape(said)):
         parse_suite(text)
 
 
-def test_a_file_is_named_in_what_is_wrong_with_it(tmp_path: Path) -> None:
+def test_errors_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(GymposiumError, match=re.escape(f"Cannot read the suite {tmp_path / 'no.toml'}")):
         read_suite(tmp_path / "no.toml")
     (tmp_path / "bad.toml").write_text("x = 1")

@@ -26,7 +26,7 @@ def board(*standings: Standing) -> RatedBoard:
     return RatedBoard(standings=list(standings), players=[], payoff=[], cycles=[], flip=None)
 
 
-def test_a_label_that_could_be_somebody_else_s_does_not_stand_alone() -> None:
+def test_ambiguous_labels_include_the_player() -> None:
     given = {
         "exact": "exact",
         "lm:a": "exact",
@@ -45,7 +45,7 @@ def test_a_label_that_could_be_somebody_else_s_does_not_stand_alone() -> None:
     }
 
 
-def test_who_wins_often_and_little_is_named() -> None:
+def test_frequent_small_winners_are_flagged() -> None:
     rows = [
         standing("often", 1, -1.0, -0.4),
         standing("well", 2, 0.5, 1.5),
@@ -57,5 +57,5 @@ def test_who_wins_often_and_little_is_named() -> None:
     assert find_paid_less(board(*rows[1:])) == {}
 
 
-def test_without_intervals_nothing_is_sure() -> None:
+def test_nothing_is_flagged_without_intervals() -> None:
     assert find_paid_less(board(standing("one", 1, None, None), standing("two", 2, 1.0, 2.0))) == {}

@@ -45,7 +45,7 @@ def results(audit: Audit) -> Counter[str]:
     return Counter(record.results[0] for record in audit.records)
 
 
-def test_trajectories_of_openspiel(tmp_path: Path) -> None:
+def test_openspiel_trajectories_agree(tmp_path: Path) -> None:
     games = [
         "tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "backgammon", "goofspiel(num_cards=4)", "pig",
         "liars_dice", "bargaining", "hearts", "oshi_zumo", "coin_game", "gin_rummy", "bridge", "hanabi", "chess",
@@ -56,7 +56,7 @@ def test_trajectories_of_openspiel(tmp_path: Path) -> None:
     assert not causes(audit)
 
 
-def test_a_trajectory_that_ends_early_is_unfinished(tmp_path: Path) -> None:
+def test_early_ending_trajectory_is_unfinished(tmp_path: Path) -> None:
     import pyspiel
 
     state = pyspiel.load_game("kuhn_poker").new_initial_state()
@@ -69,7 +69,7 @@ def test_a_trajectory_that_ends_early_is_unfinished(tmp_path: Path) -> None:
     assert audit.episodes[0].unfinished == "the log ends where seat 1 is to move"
 
 
-def test_episodes_of_textarena(tmp_path: Path) -> None:
+def test_textarena_episodes_agree(tmp_path: Path) -> None:
     pytest.importorskip("textarena", reason="textarena is not installed: tox run -e audit")
     pytest.importorskip("gymposium_textarena", reason="gymposium-textarena is not installed: tox run -e audit")
     envs = [
@@ -101,7 +101,7 @@ KAGGLE: list[tuple[str, Any, int]] = [
 ]
 
 
-def test_episodes_of_kaggle_environments(tmp_path: Path) -> None:
+def test_kaggle_environments_episodes_agree(tmp_path: Path) -> None:
     pytest.importorskip("kaggle_environments", reason="kaggle-environments is not installed: tox run -e audit")
     from kaggle_environments.errors import DeadlineExceeded
 
@@ -117,7 +117,7 @@ def test_episodes_of_kaggle_environments(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("log_format", ["eval", "json"])
-def test_logs_of_inspect_ai(log_format: str, tmp_path: Path) -> None:
+def test_inspect_ai_logs_agree(log_format: str, tmp_path: Path) -> None:
     pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: tox run -e audit")
     pytest.importorskip("gymposium_inspect", reason="gymposium-inspect is not installed: tox run -e audit")
     folder = tmp_path / "logs"
@@ -128,7 +128,7 @@ def test_logs_of_inspect_ai(log_format: str, tmp_path: Path) -> None:
     assert {"illegal", "unparsable"} == causes(audit).keys()
 
 
-def test_a_log_of_another_task_of_inspect_ai_is_named(tmp_path: Path) -> None:
+def test_log_of_another_inspect_ai_task_is_reported(tmp_path: Path) -> None:
     pytest.importorskip("inspect_ai", reason="inspect-ai is not installed: tox run -e audit")
     from inspect_ai import Task, eval as inspect_eval
     from inspect_ai.dataset import Sample

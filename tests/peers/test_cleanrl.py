@@ -1,4 +1,4 @@
-"""The recipe in the way of CleanRL, which needs torch alone."""
+"""The recipe in the style of CleanRL, which needs only torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymposium.match import MatchResult
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 
-def test_an_update_learns_from_matches_with_legal_moves(
+def test_update_learns_from_legal_matches(
     program: Callable[[str], Any],
     monkeypatch: pytest.MonkeyPatch,
     replies_of_learner: Callable[[list[MatchResult]], int],

@@ -121,7 +121,7 @@ def data(podman: Sequence[str], image: str, tmp_path_factory: pytest.TempPathFac
             sh(*podman, "stop", "-t", "3", name, check=False)
 
 
-def test_it_is_not_root_and_writes_to_its_volume_alone(podman: Sequence[str], data: Path) -> None:
+def test_container_is_unprivileged_and_writes_only_its_volume(podman: Sequence[str], data: Path) -> None:
     inside = (*podman, "exec", "gymposium-env-test")
     assert sh(*inside, "id", "-u").stdout.strip() == "10001"
     assert "Read-only file system" in sh(*inside, "touch", "/usr/local/x", check=False).stderr
@@ -129,14 +129,14 @@ def test_it_is_not_root_and_writes_to_its_volume_alone(podman: Sequence[str], da
     assert (data / "x").exists()
 
 
-def test_its_health_check_passes(podman: Sequence[str], data: Path) -> None:
+def test_health_check_passes(podman: Sequence[str], data: Path) -> None:
     _, command = build_dockerfile(GAMES, ["random"], "forfeit").split("    CMD [", 1)
     check = command.split("]\n", 1)[0]
     sh(*podman, "exec", "gymposium-env-test", *[part.strip(' "') for part in check.split('", "')])
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_it_plays_as_here(game: str, data: Path) -> None:
+def test_container_plays_as_locally(game: str, data: Path) -> None:
     seats = load_game(game).seats
     headers = {"Authorization": "Bearer s3cret"}
     with connect(f"ws://127.0.0.1:{PORT}/ws", additional_headers=headers) as socket:
@@ -146,13 +146,13 @@ def test_it_plays_as_here(game: str, data: Path) -> None:
             assert episode_here(game, seed, seat=seat) == episode_there(client, game, seed, seat=seat)
 
 
-def test_without_a_token_it_does_not_start(podman: Sequence[str], image: str) -> None:
+def test_container_requires_a_token(podman: Sequence[str], image: str) -> None:
     done = sh(*podman, "run", "--rm", *RUN, *LIMITS, image, check=False)
     assert done.returncode == 2
     assert "needs a token" in done.stderr
 
 
-def test_its_records_verify(data: Path) -> None:
+def test_container_records_verify(data: Path) -> None:
     [file] = data.glob("gymposium-runs/*/matches.jsonl")
     verified = verify_file(file)
     assert verified.matches >= 100

@@ -37,7 +37,7 @@ QUICK = ("tic_tac_toe", "kuhn_poker", "leduc_poker", "blackjack", "liars_dice")
 GAMES = [spec.name for spec in host().games.values() if spec.name not in ("mcp", "openenv")]
 
 
-def here(game: str, seed: int, seat: int) -> list[Any]:
+def play_locally(game: str, seed: int, seat: int) -> list[Any]:
     """Every observation, with legal moves and reward, of an episode with random replies."""
     env, rng = TextGameEnv(game, seat=seat), stream(seed, "replies")
     text, info = env.reset(seed=seed)
@@ -49,7 +49,7 @@ def here(game: str, seed: int, seat: int) -> list[Any]:
     return [*shown, info["result"], info.get("report")]
 
 
-def there(client: Any, game: str, seed: int, seat: int) -> list[Any]:
+def play_over_the_wire(client: Any, game: str, seed: int, seat: int) -> list[Any]:
     """The same over the wire."""
     loaded, rng = load_game(game), stream(seed, "replies")
     result = client.reset(game=game, seed=seed, seat=seat)
@@ -62,7 +62,7 @@ def there(client: Any, game: str, seed: int, seat: int) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def lent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+def games_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """The address of a server of all games, and the file of its matches."""
     file = tmp_path_factory.mktemp("lent") / "matches.jsonl"
     with Listener("127.0.0.1", 0) as listener, RecordWriter(file) as records:
@@ -75,12 +75,12 @@ def lent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_the_real_client_plays_as_the_environment_here(game: str, lent: tuple[str, Path]) -> None:
+def test_openenv_client_plays_as_locally(game: str, games_server: tuple[str, Path]) -> None:
     began, seats = time.perf_counter(), load_game(game).seats
     seeds = range(SEEDS * (10 if game in QUICK else 1))
-    with generic_client.GenericEnvClient(base_url=lent[0]).sync() as client:
+    with generic_client.GenericEnvClient(base_url=games_server[0]).sync() as client:
         for seed in seeds:
-            mine, theirs = here(game, seed, seed % seats), there(client, game, seed, seed % seats)
+            mine, theirs = play_locally(game, seed, seed % seats), play_over_the_wire(client, game, seed, seed % seats)
             if len(theirs) == 3:  # over before the seat was asked: the wire says so at once, with the reward
                 assert theirs[0][2] == mine[1][2]
                 mine = [(mine[0][0], theirs[0][1], theirs[0][2]), *mine[2:]]
@@ -88,16 +88,16 @@ def test_the_real_client_plays_as_the_environment_here(game: str, lent: tuple[st
     print(f"\n{game}: {len(seeds)} seeds equal in {time.perf_counter() - began:.1f} s")
 
 
-def test_the_records_of_the_server_verify(lent: tuple[str, Path]) -> None:
-    if not lent[1].stat().st_size:
+def test_server_records_verify(games_server: tuple[str, Path]) -> None:
+    if not games_server[1].stat().st_size:
         pytest.skip("no game was played before")
-    verified = verify_file(lent[1])
+    verified = verify_file(games_server[1])
     print(f"\n{verified.matches} records verified")
     assert verified.problems == []
 
 
-def test_the_real_client_is_told_what_is_wrong(lent: tuple[str, Path]) -> None:
-    with generic_client.GenericEnvClient(base_url=f"{lent[0]}/tic_tac_toe").sync() as client:
+def test_openenv_client_gets_error_messages(games_server: tuple[str, Path]) -> None:
+    with generic_client.GenericEnvClient(base_url=f"{games_server[0]}/tic_tac_toe").sync() as client:
         with pytest.raises(RuntimeError, match="Send reset first"):
             client.step({"text": "a1"})
         with pytest.raises(RuntimeError, match="VALIDATION_ERROR"):
@@ -164,7 +164,7 @@ class Counts(AnyPlayer):
         return "two" if ask.turn == 1 else f'{{"number": {min(left, 2)}}}'
 
 
-def test_a_real_server_is_played_as_a_game(counting: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openenv_servers_are_playable_games(counting: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     game = load_game(f"openenv:{counting}")
     assert '"number"' in game.rules(0)
     with RecordWriter(tmp_path / "m.jsonl") as writer:

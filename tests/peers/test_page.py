@@ -1,4 +1,4 @@
-"""The page on other trainers: it shows every program."""
+"""The page on other trainers shows every program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .conftest import PROGRAMS
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "other-trainers.md"
 
 
-def test_the_page_shows_every_program() -> None:
+def test_page_shows_every_program() -> None:
     shown = re.findall(r"\{literalinclude\} \.\./examples/trainers/(\S+)\n:language: python\n```", PAGE.read_text())
     assert sorted(shown) == sorted(path.name for path in PROGRAMS.glob("*.py"))
     assert len(shown) == len(set(shown)) == 6

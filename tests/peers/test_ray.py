@@ -67,9 +67,7 @@ def test_boards_do_not_depend_on_the_number_of_workers(tmp_path: Path, seed: int
 
 @pytest.mark.parametrize("fault", faults.FAULTS)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_boards_of_a_cluster_are_equal_whatever_fails(
-    nodes: faults.Nodes, tmp_path: Path, seed: int, fault: str
-) -> None:
+def test_cluster_boards_are_equal_despite_failures(nodes: faults.Nodes, tmp_path: Path, seed: int, fault: str) -> None:
     expected, board = (faults.new_board(tmp_path / name, seed, fault) for name in ("local", "ray"))
     assert faults.play_locally(expected, 2).complete
     ended = faults.play_on_ray(board, nodes, fault, seed)
@@ -80,7 +78,7 @@ def test_boards_of_a_cluster_are_equal_whatever_fails(
         assert ended.faults.total() == 4
 
 
-def test_the_conformance_kit_passes(nodes: faults.Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conformance_kit_passes(nodes: faults.Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", nodes.address)
     [subject] = find_subjects("ray")
     checks = list(subject.checks())
@@ -89,7 +87,7 @@ def test_the_conformance_kit_passes(nodes: faults.Nodes, monkeypatch: pytest.Mon
         check.run(subject.get())
 
 
-def test_a_cluster_verifies_a_board(nodes: faults.Nodes, tmp_path: Path) -> None:
+def test_cluster_can_verify_a_board(nodes: faults.Nodes, tmp_path: Path) -> None:
     board = faults.new_board(tmp_path / "board", 1, "nothing")
     assert faults.play_locally(board, 2).complete
     with closing(faults.ray_executor(nodes.address)) as executor:
@@ -99,7 +97,7 @@ def test_a_cluster_verifies_a_board(nodes: faults.Nodes, tmp_path: Path) -> None
     assert all(player.asked == player.same > 0 for player in verified.players)
 
 
-def test_a_part_whose_workers_die_is_divided_and_at_last_given_up(nodes: faults.Nodes, tmp_path: Path) -> None:
+def test_parts_that_kill_workers_are_split_then_abandoned(nodes: faults.Nodes, tmp_path: Path) -> None:
     """Every worker that gets the third match dies."""
     from gymposium_ray.executor import RayExecutor
 
@@ -169,7 +167,7 @@ def installed(python: Path, version: str, *, module: bool) -> None:
         (VERSION, False, "it cannot be set up: ModuleNotFoundError: No module named 'gymposium_ray'"),
     ],
 )
-def test_a_node_with_another_gymposium_ray_or_none_is_left_out_and_the_others_play(
+def test_incompatible_nodes_are_excluded(
     nodes: faults.Nodes, tmp_path: Path, version: str | None, module: bool, why: str
 ) -> None:
     from gymposium_ray.executor import RayExecutor
@@ -190,9 +188,7 @@ def test_a_node_with_another_gymposium_ray_or_none_is_left_out_and_the_others_pl
     assert refusal.endswith(f"is not used: {why.format(here=VERSION)}.")
 
 
-def test_if_every_node_differs_the_error_names_the_difference(
-    nodes: faults.Nodes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_names_the_difference_if_no_node_matches(nodes: faults.Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
     import gymposium_ray.nodes
 
     here = gymposium_ray.nodes.collect_versions()
@@ -201,9 +197,7 @@ def test_if_every_node_differs_the_error_names_the_difference(
         faults.ray_executor(nodes.address)
 
 
-def test_the_plugin_switches_of_this_process_decide_and_not_those_of_a_node(
-    nodes: faults.Nodes, tmp_path: Path
-) -> None:
+def test_plugin_switches_come_from_the_driver(nodes: faults.Nodes, tmp_path: Path) -> None:
     from gymposium_ray.executor import RayExecutor
 
     notes: list[str] = []
@@ -233,7 +227,7 @@ def tell_setup() -> Callable[[int], tuple[tuple[str, ...], str, tuple[str, ...]]
     return setup_there
 
 
-def test_a_lost_node_is_reported(nodes: faults.Nodes, tmp_path: Path) -> None:
+def test_lost_nodes_are_reported(nodes: faults.Nodes, tmp_path: Path) -> None:
     from gymposium_ray.executor import RayExecutor
 
     notes: list[str] = []
@@ -254,7 +248,7 @@ def test_a_lost_node_is_reported(nodes: faults.Nodes, tmp_path: Path) -> None:
     assert [note for note in notes if note.endswith("is lost.")] != []
 
 
-def test_no_cluster_at_an_address() -> None:
+def test_missing_cluster_is_an_error() -> None:
     with pytest.raises(GymposiumError, match=r"No Ray cluster answers at 127\.0\.0\.1:9 .*ray start"):
         faults.ray_executor("127.0.0.1:9")
 
@@ -270,7 +264,7 @@ def gymposium(*arguments: str, directory: Path, address: str) -> subprocess.Comp
     )
 
 
-def test_the_commands_play_on_a_cluster_what_they_play_here(nodes: faults.Nodes, tmp_path: Path) -> None:
+def test_commands_play_the_same_on_a_cluster(nodes: faults.Nodes, tmp_path: Path) -> None:
     arguments = ("run", "tic_tac_toe", "--players", "mcts-10,random", "-n", "50", "--seed", "3", "--json")
     there = gymposium(*arguments, "--out", "there", directory=tmp_path, address=nodes.address)
     assert there.returncode == 0, there.stderr
@@ -301,7 +295,7 @@ TRAIN = ("train", "--game", "tic_tac_toe", "--opponent", "random", *LEARN)
 
 
 @needs_torch
-def test_two_actors_learn_what_two_processes_of_torchrun_learn(nodes: faults.Nodes, tmp_path: Path) -> None:
+def test_two_actors_learn_the_same_as_torchrun(nodes: faults.Nodes, tmp_path: Path) -> None:
     from safetensors.torch import load_file
 
     arguments = (*TRAIN, "steps=3")
@@ -338,9 +332,7 @@ if os.environ.get("RANK") == "1":
 
 
 @needs_torch
-def test_a_process_that_fails_ends_the_others_with_its_status_and_its_error(
-    nodes: faults.Nodes, tmp_path: Path
-) -> None:
+def test_failing_process_ends_the_others_with_its_error(nodes: faults.Nodes, tmp_path: Path) -> None:
     plugin = tmp_path / "failing.py"
     child = ChildPipe(tmp_path / "child")
     plugin.write_text(FAILING.format(child=child.start))
@@ -371,7 +363,7 @@ def ranks() -> list[Any]:
 
 @needs_torch
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_driver_that_is_stopped_stops_all_processes(nodes: faults.Nodes, tmp_path: Path, how: signal.Signals) -> None:
+def test_stopping_the_driver_stops_all_processes(nodes: faults.Nodes, tmp_path: Path, how: signal.Signals) -> None:
     arguments = [*TRAIN, "steps=1000", "--processes", "2", "--out", "run", "--executor", "ray"]
     with subprocess.Popen(
         [COMMAND, *arguments, "--address", nodes.address], cwd=tmp_path, stderr=subprocess.PIPE, text=True
@@ -390,7 +382,7 @@ def test_a_driver_that_is_stopped_stops_all_processes(nodes: faults.Nodes, tmp_p
 
 
 @needs_torch
-def test_the_commands_of_the_page_that_train_run_as_printed(nodes: faults.Nodes, tmp_path: Path) -> None:
+def test_docs_training_commands_run_as_printed(nodes: faults.Nodes, tmp_path: Path) -> None:
     page = (ROOT / "docs/how-to/use-a-ray-cluster.md").read_text()
     section = page.partition("## Train on a cluster")[2].partition("\n## ")[0]
     commands = re.findall(r"^\$ (gymposium train .*)$", section, re.MULTILINE)
@@ -403,7 +395,7 @@ def test_the_commands_of_the_page_that_train_run_as_printed(nodes: faults.Nodes,
     assert (run / "report.html").is_file()
 
 
-def test_workers_do_not_search_the_working_directory_for_modules(
+def test_workers_do_not_import_from_the_working_directory(
     nodes: faults.Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -412,7 +404,7 @@ def test_workers_do_not_search_the_working_directory_for_modules(
     assert str(tmp_path) not in path
 
 
-def test_a_head_that_dies_loses_nothing_that_was_finished(tmp_path: Path) -> None:
+def test_dying_head_loses_no_finished_match(tmp_path: Path) -> None:
     expected, board = (faults.new_board(tmp_path / name, 3, "nothing") for name in ("local", "ray"))
     assert faults.play_locally(expected, 2).complete
     with faults.two_nodes() as nodes:

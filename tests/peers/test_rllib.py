@@ -25,7 +25,7 @@ def algorithm(program: Callable[[str], Any], matches: list[MatchResult]) -> Iter
     ray.shutdown()
 
 
-def test_a_step_learns_from_whole_matches_with_legal_moves(
+def test_step_learns_from_complete_legal_matches(
     algorithm: Any, matches: list[MatchResult], replies_of_learner: Callable[[list[MatchResult]], int]
 ) -> None:
     before = {name: weights.clone() for name, weights in algorithm.get_module().state_dict().items()}

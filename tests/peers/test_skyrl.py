@@ -91,12 +91,12 @@ def address(player_model: Path, log: Path) -> Iterator[str]:
         ) as server,
     ):
         try:
-            yield answering(f"http://127.0.0.1:{port}", server)
+            yield wait_for_server(f"http://127.0.0.1:{port}", server)
         finally:
             os.killpg(server.pid, signal.SIGTERM)
 
 
-def answering(address: str, server: subprocess.Popen[bytes]) -> str:
+def wait_for_server(address: str, server: subprocess.Popen[bytes]) -> str:
     """The address, once the server answers there."""
     while True:
         try:
@@ -118,7 +118,7 @@ def config(player_model: Path, address: str, monkeypatch: pytest.MonkeyPatch) ->
     return build_config(merge_data(TRAIN, tables))
 
 
-def test_two_steps_of_reinforcement_learning(config: TrainConfig, log: Path, tmp_path: Path) -> None:
+def test_two_reinforcement_learning_steps_complete(config: TrainConfig, log: Path, tmp_path: Path) -> None:
     run = train(config, out=tmp_path / "run")
     steps = [entry for entry in run.metrics() if entry["stage"] == "train"]
     assert [entry["step"] for entry in steps] == [1, 2]

@@ -25,7 +25,7 @@ def row(seed: int = 7, seat: int = 0, max_turns: int = 20) -> dict[str, Any]:
     return {"seed": seed, "seat": seat, "max_turns": max_turns}
 
 
-def test_matches_are_played_to_the_end_and_recorded(recipe: Any) -> None:
+def test_matches_are_completed_and_recorded(recipe: Any) -> None:
     """In threads, as SkyRL's generator does."""
     skyrl_gym.register(id="kuhn_poker", entry_point=recipe.TableEnv, kwargs={"game": "kuhn_poker"})
     rows = [row(seed, seat) for seed in range(5) for seat in range(2)]
@@ -39,7 +39,7 @@ def test_matches_are_played_to_the_end_and_recorded(recipe: Any) -> None:
         assert abs(sum(rewards)) <= 2
 
 
-def test_rewards_are_the_return_and_penalties(recipe: Any) -> None:
+def test_rewards_are_returns_and_penalties(recipe: Any) -> None:
     with skyrl_gym.make("tic_tac_toe", env_config={}, extras=row()) as env:
         env.init([])
         output = env.step("z9")
@@ -55,13 +55,13 @@ def test_rewards_are_the_return_and_penalties(recipe: Any) -> None:
         assert env.get_metrics()["failed_replies"] == 1
 
 
-def test_a_match_ends_after_max_turns_without_a_record(recipe: Any) -> None:
+def test_max_turns_ends_a_match_without_a_record(recipe: Any) -> None:
     _, rewards, metrics = recipe.play("tic_tac_toe", row(max_turns=1))
     assert (len(rewards), metrics["over"]) == (1, False)
     assert not recipe.RECORDS.exists()
 
 
-def test_metrics_are_aggregated_by_the_library(recipe: Any) -> None:
+def test_library_aggregates_metrics(recipe: Any) -> None:
     from skyrl_gym.metrics import aggregate_for_environment
 
     metrics = [recipe.play("tic_tac_toe", row(seed=seed))[2] for seed in range(3)]

@@ -17,7 +17,7 @@ tianshou = pytest.importorskip("tianshou", reason="tianshou is not installed: to
 pytestmark = pytest.mark.filterwarnings("default")  # Tianshou's own
 
 
-def test_an_update_learns_from_whole_matches_with_legal_moves(
+def test_update_learns_from_complete_legal_matches(
     program: Callable[[str], Any],
     matches: list[MatchResult],
     replies_of_learner: Callable[[list[MatchResult]], int],
@@ -34,7 +34,7 @@ def test_an_update_learns_from_whole_matches_with_legal_moves(
     assert not any(weights.equal(after[name]) for name, weights in before.items())
 
 
-def test_its_wrapper_of_pettingzoo_pays_a_seat_for_its_own_moves_only() -> None:
+def test_pettingzoo_wrapper_pays_only_own_moves() -> None:
     """As the page says."""
     from tianshou.env import PettingZooEnv
 

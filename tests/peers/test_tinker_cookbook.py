@@ -47,7 +47,7 @@ def groups(recipe: Any, model_directory: Path, tmp_path: Path) -> Any:
     )
 
 
-def test_a_step_of_its_loop_learns_from_whole_matches(
+def test_training_step_learns_from_complete_matches(
     recipe: Any, groups: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TINKER_API_KEY", KEY)
@@ -85,7 +85,7 @@ class FirstMove(TokenCompleter):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_group_is_played_by_a_completer_without_the_service(recipe: Any, groups: Any, seed: int) -> None:
+def test_group_plays_without_the_service(recipe: Any, groups: Any, seed: int) -> None:
     completer = FirstMove(get_tokenizer(groups.model_name))
     group = asyncio.run(do_group_rollout(recipe.TableGroup(groups, seed), completer))
     assert len(group.trajectories_G) == 3
@@ -100,7 +100,7 @@ def test_a_group_is_played_by_a_completer_without_the_service(recipe: Any, group
     assert verify_file(groups.records).problems == []
 
 
-def test_replies_that_are_no_move_cost_what_on_illegal_says(recipe: Any, groups: Any) -> None:
+def test_illegal_replies_cost_the_configured_penalty(recipe: Any, groups: Any) -> None:
     given = recipe.TableGroups(model_name=groups.model_name, renderer_name="role_colon", records=groups.records, size=1)
     completer = FirstMove(get_tokenizer(groups.model_name), "pass")
     group = asyncio.run(do_group_rollout(recipe.TableGroup(given, 0), completer))

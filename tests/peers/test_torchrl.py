@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("default")  # TorchRL's own
 
 
 @pytest.mark.parametrize("observation", ["tensor", "text"])
-def test_gym_env(observation: str) -> None:
+def test_gym_env_wrapper_passes_spec_checks(observation: str) -> None:
     env = torchrl_envs.GymEnv("gymposium:TextTicTacToe-v0", observation=observation)
     check_env_specs(env)
     played = env.rollout(20)
@@ -37,7 +37,7 @@ def test_gym_env(observation: str) -> None:
         ("parallel", "TextGoofspiel-v0", {"num_cards": 4}),
     ],
 )
-def test_pettingzoo_wrapper(kind: Any, env_id: str, keywords: dict[str, Any]) -> None:
+def test_pettingzoo_wrapper_passes_spec_checks(kind: Any, env_id: str, keywords: dict[str, Any]) -> None:
     made = pettingzoo.make(kind, env_id, observation="tensor", **keywords)
     env = torchrl_envs.PettingZooWrapper(made, use_mask=True)
     if env_id != "TextKuhnPoker-v0":  # it asks for an action after three steps, and there a match can be over by then
@@ -54,7 +54,7 @@ def test_pettingzoo_wrapper(kind: Any, env_id: str, keywords: dict[str, Any]) ->
         assert [reward for group in paid for reward in group] == pytest.approx(list(match.returns))
 
 
-def test_a_step_of_ppo_learns_from_matches_with_legal_moves(
+def test_ppo_step_learns_from_legal_matches(
     program: Callable[[str], Any], matches: list[MatchResult], replies_of_learner: Callable[[list[MatchResult]], int]
 ) -> None:
     import torch

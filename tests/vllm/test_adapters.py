@@ -1,4 +1,4 @@
-"""Adapters are published, made current and retired, or refused with what to do."""
+"""Adapters are published, made current and retired, or refused with a suggested fix."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from .conftest import FIRST, SECOND, make_adapter
 MakeRequest = Callable[..., TokenRequest]
 
 
-def test_the_engine_keeps_both_contracts(engine: VllmEngine) -> None:
+def test_engine_fulfills_both_contracts(engine: VllmEngine) -> None:
     assert isinstance(engine, ConcurrentTokenEngine)
     assert isinstance(engine, AdapterHost)
 
 
-def test_what_is_published_answers_until_another_is(
+def test_published_policy_answers_until_replaced(
     engine: VllmEngine, make_request: MakeRequest, warm: Sampling, adapters: dict[Policy, Path], server: Server
 ) -> None:
     by_second = engine.generate([make_request(0)], warm)[0]
@@ -50,7 +50,7 @@ def test_what_is_published_answers_until_another_is(
     assert {card["id"] for card in served} == {"base", str(FIRST), str(SECOND)}
 
 
-def test_what_is_loaded_answers_by_its_name_alone(
+def test_loaded_policy_answers_only_by_name(
     engine: VllmEngine, make_request: MakeRequest, warm: Sampling, adapters: dict[Policy, Path]
 ) -> None:
     third = Policy("learner", 3)
@@ -61,7 +61,7 @@ def test_what_is_loaded_answers_by_its_name_alone(
     engine.retire(third)
 
 
-def test_the_current_policy_and_strangers_are_not_retired(engine: VllmEngine) -> None:
+def test_current_and_unknown_policies_cannot_be_retired(engine: VllmEngine) -> None:
     with pytest.raises(GymposiumError, match="Publish another one before"):
         engine.retire(SECOND)
     with pytest.raises(
@@ -70,12 +70,12 @@ def test_the_current_policy_and_strangers_are_not_retired(engine: VllmEngine) ->
         engine.retire(Policy("learner", 9))
 
 
-def test_a_version_has_one_set_of_weights(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
+def test_refuses_other_weights_for_a_version(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
     with pytest.raises(GymposiumError, match="under another version"):
         engine.publish(adapters[SECOND], FIRST)
 
 
-def test_the_server_tells_what_it_loaded(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
+def test_server_reports_digests_and_concurrency(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
     """It reports the digest that the learner computes from the same tensors, and how many requests it runs at once."""
     assert isinstance(engine, DigestReporter)
     for policy in (FIRST, SECOND):
@@ -85,21 +85,19 @@ def test_the_server_tells_what_it_loaded(engine: VllmEngine, adapters: dict[Poli
     assert engine._fleet.members[0].connection.at_once == ServerSettings("m").max_num_seqs
 
 
-def test_an_adapter_that_is_not_held_is_not_asked(
-    engine: VllmEngine, make_request: MakeRequest, warm: Sampling
-) -> None:
+def test_unknown_adapter_is_an_error(engine: VllmEngine, make_request: MakeRequest, warm: Sampling) -> None:
     with pytest.raises(GymposiumError, match="Unknown policy ghost-v1"):
         engine.generate([make_request(0, Policy("ghost", 1))], warm)
 
 
-def test_a_rank_too_high_is_refused_with_what_to_do(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
+def test_too_high_rank_suggests_the_option(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
     wide = Policy("wide", 1)
     with pytest.raises(GymposiumError, match=r"has rank 16.*--lora-rank 16"):
         engine.publish(adapters[wide], wide)
     assert (engine.policy, wide in engine.adapters) == (SECOND, False)
 
 
-def test_an_adapter_of_another_model_is_refused(
+def test_refuses_adapters_of_another_model(
     engine: VllmEngine, make_request: MakeRequest, warm: Sampling, tmp_path: Path, game_texts: list[str]
 ) -> None:
     make_small_model(
@@ -111,7 +109,7 @@ def test_an_adapter_of_another_model_is_refused(
     assert engine.generate([make_request(0)], warm)[0].policy == SECOND  # the server is still healthy
 
 
-def test_an_earlier_run_of_the_same_name_does_not_linger(
+def test_rerun_replaces_adapters_of_the_same_name(
     engine: VllmEngine, server: Server, model_directory: Path, tmp_path: Path, some_ids: Callable[..., tuple[int, ...]]
 ) -> None:
     pair, policy = (some_ids("p", 200), some_ids("c", 10)), Policy("rerun", 1)
@@ -126,11 +124,11 @@ def test_an_earlier_run_of_the_same_name_does_not_linger(
     assert scores[0] != scores[1]
 
 
-def test_a_directory_without_an_adapter(engine: VllmEngine, tmp_path: Path) -> None:
+def test_directory_without_an_adapter_is_an_error(engine: VllmEngine, tmp_path: Path) -> None:
     with pytest.raises(GymposiumError, match=r"is not an adapter: adapter_config\.json is missing"):
         engine.publish(tmp_path, Policy("learner", 7))
 
 
-def test_the_base_cannot_be_published(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
+def test_base_cannot_be_published(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
     with pytest.raises(GymposiumError, match="as the base model"):
         engine.publish(adapters[FIRST], BASE)

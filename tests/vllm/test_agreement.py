@@ -17,7 +17,7 @@ MakeRequest = Callable[..., TokenRequest]
 
 
 @EVERYBODY
-def test_given_tokens_are_equally_likely(
+def test_scores_match_transformers(
     engine: VllmEngine, oracle: Oracle, policy: Policy, some_ids: Callable[[str, int], tuple[int, ...]]
 ) -> None:
     pairs = [(some_ids(f"p{i}", 5 + 9 * i), some_ids(f"c{i}", 100)) for i in range(10)]
@@ -28,7 +28,7 @@ def test_given_tokens_are_equally_likely(
     assert max(differences) < TOLERANCE
 
 
-def test_the_adapters_are_three_different_policies(
+def test_base_and_adapters_are_different_policies(
     engine: VllmEngine, some_ids: Callable[[str, int], tuple[int, ...]]
 ) -> None:
     pair = (some_ids("p", 20), some_ids("c", 20))
@@ -36,7 +36,7 @@ def test_the_adapters_are_three_different_policies(
 
 
 @EVERYBODY
-def test_greedy_answers_are_equal_but_for_ties(
+def test_greedy_completions_match_except_for_ties(
     engine: VllmEngine, oracle: Oracle, policy: Policy, make_request: MakeRequest
 ) -> None:
     requests = [make_request(i, policy) for i in range(8)]
@@ -49,7 +49,7 @@ def test_greedy_answers_are_equal_but_for_ties(
 
 @EVERYBODY
 @pytest.mark.parametrize("temperature", [0.6, 1.0])
-def test_sampled_tokens_are_as_likely_as_the_engine_says(
+def test_reported_logprobs_match_transformers(
     engine: VllmEngine, oracle: Oracle, policy: Policy, temperature: float, make_request: MakeRequest
 ) -> None:
     requests = [make_request(i, policy) for i in range(8)]
@@ -59,9 +59,7 @@ def test_sampled_tokens_are_as_likely_as_the_engine_says(
         assert completion.logprobs == pytest.approx(expected, abs=TOLERANCE)
 
 
-def test_a_reply_ends_with_its_end_of_turn_or_is_cut_off(
-    engine: VllmEngine, make_request: MakeRequest, end: int
-) -> None:
+def test_replies_end_with_end_of_turn_or_are_truncated(engine: VllmEngine, make_request: MakeRequest, end: int) -> None:
     completions = engine.generate([make_request(i) for i in range(24)], Sampling(1.0, 300))
     stopped = [c for c in completions if c.finish_reason == "stop"]
     cut_off = [c for c in completions if c.finish_reason == "length"]
@@ -71,7 +69,7 @@ def test_a_reply_ends_with_its_end_of_turn_or_is_cut_off(
     assert all(len(c.ids) == 300 and end not in c.ids for c in cut_off)
 
 
-def test_a_reply_meets_the_end_of_the_context_and_can_still_be_scored(
+def test_replies_filling_the_context_can_be_scored(
     engine: VllmEngine, oracle: Oracle, make_request: MakeRequest
 ) -> None:
     requests = [make_request(i, length=engine.context - 3) for i in range(2)]

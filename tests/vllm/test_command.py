@@ -62,7 +62,7 @@ def status() -> list[dict[str, object]]:
     return servers
 
 
-def test_setup_finds_its_own_work_and_leaves_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_setup_is_idempotent(capsys: pytest.CaptureFixture[str]) -> None:
     home, said = find_engine_home(), []
     noted = home.require()
     assert set_up(home, noted["build"], say=said.append) == noted
@@ -76,21 +76,19 @@ def test_start_prints_the_player_to_use(started: StartedServer) -> None:
     assert (running["url"], running["state"], running["model"]) == (started.url, "ready", str(started.model))
 
 
-def test_a_server_of_another_model_is_not_asked(started: StartedServer, model_directory: Path) -> None:
+def test_refuses_a_server_with_another_model(started: StartedServer, model_directory: Path) -> None:
     with pytest.raises(GymposiumError, match=rf"serves another model: base \({started.model}\); expected"):
         VllmEngine(started.url, model=str(model_directory), stops=frozenset({4}))
 
 
-def test_a_server_without_adapters_says_so(started: StartedServer, adapters: dict[Policy, Path]) -> None:
+def test_refuses_a_server_without_adapters(started: StartedServer, adapters: dict[Policy, Path]) -> None:
     with VllmEngine(started.url, model=str(started.model), stops=frozenset({4})) as engine:
         with pytest.raises(GymposiumError, match=r"started without LoRA.*--lora-rank 4"):
             engine.publish(adapters[FIRST], FIRST)
         assert engine.adapters == ()
 
 
-def test_raw_logprobs_are_good_at_temperature_1_only(
-    started: StartedServer, make_request: Callable[..., TokenRequest]
-) -> None:
+def test_raw_logprobs_require_temperature_1(started: StartedServer, make_request: Callable[..., TokenRequest]) -> None:
     with VllmEngine(started.url, model=str(started.model), stops=frozenset({4})) as engine:
         with pytest.raises(GymposiumError, match="--logprobs-mode processed_logprobs"):
             engine.generate([make_request(0)], Sampling(0.6, 4))
@@ -100,7 +98,7 @@ def test_raw_logprobs_are_good_at_temperature_1_only(
         )
 
 
-def test_a_port_in_use_is_not_taken_for_ones_own(started: StartedServer) -> None:
+def test_occupied_port_is_an_error(started: StartedServer) -> None:
     port = int(started.url.rpartition(":")[2])
     with (
         pytest.raises(GymposiumError, match=f"Port {port} .* is not available"),
@@ -109,7 +107,7 @@ def test_a_port_in_use_is_not_taken_for_ones_own(started: StartedServer) -> None
         pass
 
 
-def test_a_server_that_cannot_start_shows_its_log(started: StartedServer, tmp_path: Path) -> None:
+def test_failing_server_shows_its_log(started: StartedServer, tmp_path: Path) -> None:
     with (
         pytest.raises(GymposiumError, match=r"died before it was ready\. The end of its log"),
         # the one that loads already is ended, too
@@ -118,7 +116,7 @@ def test_a_server_that_cannot_start_shows_its_log(started: StartedServer, tmp_pa
         pass
 
 
-def test_the_server_ends_with_whoever_looks_after_it(started: StartedServer) -> None:
+def test_server_ends_with_its_supervisor(started: StartedServer) -> None:
     """The last test of this server, because its supervisor is killed."""
     address = httpx.URL(started.url)
     with socket.create_connection((address.host, address.port), timeout=60) as open_line:

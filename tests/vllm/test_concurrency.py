@@ -1,4 +1,4 @@
-"""Among many requests at once each gets its own answer, which is the same every time."""
+"""Each of many concurrent requests gets its own, reproducible answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def alone(shared_engine: VllmEngine, make_request: MakeRequest, warm: Sampling) 
 
 @settings(max_examples=8, deadline=None)
 @given(which=st.lists(st.tuples(st.integers(0, 5), st.sampled_from(POLICIES)), min_size=2, max_size=48))
-def test_concurrency_never_mixes_up_answers(
+def test_concurrent_answers_are_never_mixed(
     shared_engine: VllmEngine,
     make_request: MakeRequest,
     warm: Sampling,
@@ -45,7 +45,7 @@ def test_concurrency_never_mixes_up_answers(
         assert completion.policy == asked[1]
 
 
-def test_the_base_answers_as_itself_beside_more_adapters_than_have_room(
+def test_base_is_unaffected_by_many_adapters(
     engine: VllmEngine, server: Server, make_request: MakeRequest, warm: Sampling, model_directory: Path, tmp_path: Path
 ) -> None:
     several = [make_request(number, BASE) for number in range(6)]
@@ -62,7 +62,7 @@ def test_the_base_answers_as_itself_beside_more_adapters_than_have_room(
         engine.retire(policy)
 
 
-def test_a_seed_says_it_all(
+def test_completions_depend_only_on_the_seed(
     engine: VllmEngine, server: Server, make_request: MakeRequest, warm: Sampling, model_directory: Path
 ) -> None:
     first = engine.generate([make_request(i, FIRST) for i in range(8)], warm)
@@ -74,7 +74,7 @@ def test_a_seed_says_it_all(
     assert [c.ids for c in again] == [c.ids for c in engine.generate([make_request(i, BASE) for i in range(8)], warm)]
 
 
-def test_a_completion_that_is_watched_is_the_same_up_to_its_end(
+def test_watching_does_not_change_a_completion(
     engine: VllmEngine, make_request: MakeRequest, warm: Sampling, alone: dict[tuple[int, Policy], Completion]
 ) -> None:
     seen: dict[int, list[int]] = {number: [] for number in range(6)}
@@ -100,7 +100,7 @@ def test_a_completion_that_is_watched_is_the_same_up_to_its_end(
     assert cut.finish_reason == "stop"
 
 
-def test_whoever_is_asked_is_settled_when_the_request_is_made(
+def test_policy_is_fixed_at_submission(
     engine: VllmEngine, make_request: MakeRequest, warm: Sampling, adapters: dict[Policy, Path]
 ) -> None:
     before = engine.submit(make_request(1), warm)

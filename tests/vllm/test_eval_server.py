@@ -31,7 +31,7 @@ def open_handles(groups: set[int]) -> list[int]:
     return found
 
 
-def test_a_player_and_its_older_self_play_through_one_server(
+def test_two_versions_play_through_one_server(
     model_directory: Path, adapters: dict[Policy, Path], tmp_path: Path
 ) -> None:
     older, newer = (f"lm:{model_directory}@{adapters[Policy('learner', version)]}" for version in (1, 2))
@@ -58,7 +58,7 @@ def test_a_player_and_its_older_self_play_through_one_server(
     assert verify_file(tmp_path / data["record"]).problems == []
 
 
-def test_ctrl_c_stops_the_server_too(model_directory: Path, tmp_path: Path) -> None:
+def test_ctrl_c_also_stops_the_server(model_directory: Path, tmp_path: Path) -> None:
     player = f"lm:{model_directory}?temperature=1&max_tokens=200"
     with subprocess.Popen(
         [*COMMAND, "eval", player, "--opponents", "random", "--game", "tic_tac_toe", "-n", "100000", *SERVER],

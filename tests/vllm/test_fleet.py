@@ -1,4 +1,4 @@
-"""Two servers are one engine, and one of them may be killed (`kill -9`) at any time."""
+"""Two servers act as one engine, and either may be killed (`kill -9`) at any time."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def named(make_request: MakeRequest, number: int) -> TokenRequest:
     return replace(make_request(number, POLICIES[number % 3]), conversation=f"match-{number}/0")
 
 
-def test_what_is_in_flight_to_a_killed_server_is_answered_as_if_nothing_had_happened(
+def test_requests_to_a_killed_server_are_answered_identically(
     servers: list[Server],
     engine: VllmEngine,
     make_request: MakeRequest,
@@ -92,7 +92,7 @@ def test_what_is_in_flight_to_a_killed_server_is_answered_as_if_nothing_had_happ
     assert servers[0].restarts == restarts + 1
 
 
-def test_publishing_ends_when_each_living_server_holds_the_version_and_the_other_loads_it_later(
+def test_publishing_skips_a_dead_server_until_it_returns(
     servers: list[Server], engine: VllmEngine, make_request: MakeRequest, warm: Sampling, adapters: dict[Policy, Path]
 ) -> None:
     assert engine.each_server(lambda server: str(server.policy)).keys() == {server.url for server in servers}
@@ -120,7 +120,7 @@ def test_publishing_ends_when_each_living_server_holds_the_version_and_the_other
     servers[1].revive()
 
 
-def test_a_run_plays_the_same_when_a_server_is_killed_in_the_middle_of_a_step(
+def test_run_is_unchanged_if_a_server_dies_mid_step(
     servers: list[Server], model_directory: Path, tmp_path: Path
 ) -> None:
     config = config_for(model_directory, url=",".join(server.url for server in servers))

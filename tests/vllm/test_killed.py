@@ -1,4 +1,4 @@
-"""No reply is lost if the server is killed (`kill -9`) in the middle of a run."""
+"""No reply is lost if the server is killed (`kill -9`) during a run."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def members(group: int | None) -> Iterator[int]:
 
 
 @pytest.fixture
-def killing(server: Server, model_directory: Path, adapters: dict[Policy, Path], end: int) -> Iterator[KillingEngine]:
+def killing_engine(
+    server: Server, model_directory: Path, adapters: dict[Policy, Path], end: int
+) -> Iterator[KillingEngine]:
     with KillingEngine(server.url, model=str(model_directory), stops=frozenset({end})) as made:
         made.publish(adapters[SECOND], SECOND)
         yield made
@@ -78,17 +80,17 @@ def play_matches(engine: VllmEngine, model: Path) -> list[MatchResult]:
     return sorted(play(jobs), key=lambda played: played.job.id)
 
 
-def test_a_killed_server_loses_nothing(killing: KillingEngine, server: Server, model_directory: Path) -> None:
-    undisturbed = play_matches(killing, model_directory)
-    killing.left, restarts = 40, server.restarts
-    disturbed = play_matches(killing, model_directory)
-    assert (killing.left < 0, killing.recoveries, server.restarts) == (True, 1, restarts + 1)
+def test_killed_server_loses_no_reply(killing_engine: KillingEngine, server: Server, model_directory: Path) -> None:
+    undisturbed = play_matches(killing_engine, model_directory)
+    killing_engine.left, restarts = 40, server.restarts
+    disturbed = play_matches(killing_engine, model_directory)
+    assert (killing_engine.left < 0, killing_engine.recoveries, server.restarts) == (True, 1, restarts + 1)
     assert len(disturbed) == MATCHES
     for before, after in zip(undisturbed, disturbed, strict=True):
         assert before.events == after.events
         assert before.utilities == after.utilities
         assert [turn.text for turn in before.turns] == [turn.text for turn in after.turns]
     # the adapters are held again
-    assert killing.policy == SECOND
+    assert killing_engine.policy == SECOND
     traces = [turn.trace for played in disturbed for turn in played.turns if isinstance(turn.trace, TurnTokens)]
     assert {trace.completion.policy for trace in traces} == {SECOND}

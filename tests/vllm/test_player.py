@@ -20,7 +20,7 @@ from gymposium_agents.players.player import LanguageModelPlayer
 from .conftest import FIRST, SECOND
 
 
-def seated(text: str) -> LanguageModelPlayer:
+def make_lm_player(text: str) -> LanguageModelPlayer:
     player = make_player(text)
     assert isinstance(player, LanguageModelPlayer)
     return player
@@ -28,13 +28,15 @@ def seated(text: str) -> LanguageModelPlayer:
 
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
 @pytest.mark.parametrize("context", ["state", "full"])
-def test_two_adapters_on_one_server_play_as_they_do_in_process(
+def test_served_adapters_play_as_in_process(
     server: Server, model_directory: Path, adapters: dict[Policy, Path], schedule: Schedule, context: str
 ) -> None:
     """Every turn of the server's match has the log-probabilities of the in-process engine."""
     names = [f"lm:{model_directory}@{adapters[policy]}" for policy in (FIRST, SECOND)]
-    served = [seated(f"{name}?engine={server.url}&context={context}&temperature=1&max_tokens=6") for name in names]
-    here = [seated(name) for name in names]
+    served = [
+        make_lm_player(f"{name}?engine={server.url}&context={context}&temperature=1&max_tokens=6") for name in names
+    ]
+    here = [make_lm_player(name) for name in names]
     assert all(isinstance(player, Concurrent) for player in served)
     assert served[0].engine is served[1].engine
     assert [player.policy for player in served] == [player.policy for player in here]
@@ -51,9 +53,9 @@ def test_two_adapters_on_one_server_play_as_they_do_in_process(
             assert turn.usage.seconds > 0
 
 
-def test_its_distribution_is_that_of_the_engine_in_process(server: Server, model_directory: Path) -> None:
-    served = seated(f"lm:{model_directory}?engine={server.url}&temperature=1")
-    here = seated(f"lm:{model_directory}?temperature=1")
+def test_served_distribution_matches_in_process(server: Server, model_directory: Path) -> None:
+    served = make_lm_player(f"lm:{model_directory}?engine={server.url}&temperature=1")
+    here = make_lm_player(f"lm:{model_directory}?temperature=1")
     ask = MatchContext(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
     mine, theirs = served.distribution(ask), here.distribution(ask)
     assert mine.moves == theirs.moves
@@ -61,10 +63,8 @@ def test_its_distribution_is_that_of_the_engine_in_process(server: Server, model
     assert mine.legal_mass == pytest.approx(theirs.legal_mass, rel=1e-2)
 
 
-def test_at_another_temperature_the_server_cannot_score_and_samples_can_be_counted(
-    server: Server, model_directory: Path
-) -> None:
-    player = seated(f"lm:{model_directory}?engine={server.url}&temperature=0.5&max_tokens=4")
+def test_other_temperatures_only_allow_estimates(server: Server, model_directory: Path) -> None:
+    player = make_lm_player(f"lm:{model_directory}?engine={server.url}&temperature=0.5&max_tokens=4")
     ask = MatchContext(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
     with pytest.raises(GymposiumError, match="only at temperature 1"):
         player.distribution(ask)

@@ -1,4 +1,4 @@
-"""Several processes of torchrun train through a vLLM server that the first of them starts."""
+"""Several torchrun processes train through a vLLM server that the first one starts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GYMPOSIUM = str(Path(sys.executable).with_name("gymposium"))
 
 
 @pytest.mark.slow
-def test_two_processes_finish_with_a_server_of_their_own(model_directory: Path, tmp_path: Path) -> None:
+def test_two_processes_train_with_their_own_server(model_directory: Path, tmp_path: Path) -> None:
     """The server must not get torchrun's variables."""
     settings = {
         "model.name": str(model_directory),

@@ -1,4 +1,4 @@
-"""Sessions that a vLLM server answers: tokens and log-probabilities are those that the learner learns from."""
+"""Sessions answered by a vLLM server use the tokens and logprobs that the learner trains on."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ def agent(session: Session[Client]) -> float:
     return float(sum(len(message["content"]) for message in messages) + session.member)  # replies may have one length
 
 
-def test_a_run_learns_from_sessions_that_a_server_answers(
-    server: Server, model_directory: Path, tmp_path: Path
-) -> None:
+def test_run_learns_from_served_sessions(server: Server, model_directory: Path, tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

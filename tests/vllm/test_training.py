@@ -74,12 +74,12 @@ def training(config: TrainConfig, run: Path) -> Iterator[tuple[Training, LoadedM
     games = [load_game(name) for name in config.games]
     with make_trainee(config, run, LocalModel(config, loaded, learner), games) as trainee:
         source = MatchRollouts(MatchPlanner(config, games, trainee.players), LocalExecutor(config.engine.schedule))
-        paid, credit = CheckedReward("odd", odd_tokens), make_credit(config.credit)
+        paid, credit = CheckedReward("odd", count_odd_tokens), make_credit(config.credit)
         made = {"trainee": trainee, "source": source, "credit": credit, "reward": paid, "pace": Pace(config)}
         yield Training(config=config, **made), loaded
 
 
-def odd_tokens(group: Sequence[Trajectory]) -> list[Reward]:
+def count_odd_tokens(group: Sequence[Trajectory]) -> list[Reward]:
     """The number of odd ids among the tokens that each seat sampled."""
     return [Reward(sum(float(n % 2) for turn in one.turns for n in turn.trace.completion.ids)) for one in group]
 
@@ -131,7 +131,7 @@ def policies(rollout: Any) -> set[Policy]:
 
 
 @pytest.mark.slow
-def test_a_run_starts_the_server_that_it_needs_and_ends_it(model_directory: Path, tmp_path: Path) -> None:
+def test_run_starts_and_stops_its_server(model_directory: Path, tmp_path: Path) -> None:
     config = config_for(model_directory)
     with training(config, tmp_path) as (run, loaded):
         [settings] = make_server_settings(make_engine_start(config, loaded), VllmSettings())

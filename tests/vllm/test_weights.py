@@ -1,4 +1,4 @@
-"""All weights of a model reach its servers after each update, exactly, and a failed update leaves the old ones."""
+"""Full weights reach the servers exactly after each update, and a failed update keeps the old ones."""
 
 from __future__ import annotations
 
@@ -144,21 +144,17 @@ def check_training(config: TrainConfig, run_directory: Path, some_ids: Callable[
     return engine
 
 
-def test_each_update_of_all_weights_reaches_the_server(
-    whole_server: Server, qwen: Path, tmp_path: Path, some_ids: Any
-) -> None:
+def test_each_full_update_reaches_the_server(whole_server: Server, qwen: Path, tmp_path: Path, some_ids: Any) -> None:
     assert json.loads((qwen / "config.json").read_text())["tie_word_embeddings"]
     check_training(full(qwen, url=whole_server.url), tmp_path, some_ids)
 
 
 @pytest.mark.slow
-def test_each_update_of_a_mixture_of_experts_reaches_the_server_of_the_run(
-    mixture: Path, tmp_path: Path, some_ids: Any
-) -> None:
+def test_each_mixture_of_experts_update_reaches_the_server(mixture: Path, tmp_path: Path, some_ids: Any) -> None:
     check_training(full(mixture), tmp_path / "run", some_ids)
 
 
-def test_replies_in_progress_end_with_the_old_weights_and_each_reports_its_version(
+def test_replies_in_progress_keep_their_weights_and_version(
     whole_engine: VllmEngine, changed: Any, make_request: MakeRequest
 ) -> None:
     """Also those that name an earlier version, as matches in progress do, and those that wait for their turn."""
@@ -181,7 +177,7 @@ def test_replies_in_progress_end_with_the_old_weights_and_each_reports_its_versi
             assert completions[n].logprobs == pytest.approx(score, abs=1e-4), "one version sampled the whole reply"
 
 
-def test_weights_that_do_not_fit_are_refused_and_the_old_ones_stay(
+def test_incompatible_weights_are_refused_and_old_ones_kept(
     whole_engine: VllmEngine, changed: Any, tmp_path: Path, make_request: MakeRequest
 ) -> None:
     before = whole_engine.generate([make_request(0)], Sampling(0.0, 16))
@@ -213,7 +209,7 @@ def test_weights_that_do_not_fit_are_refused_and_the_old_ones_stay(
     assert whole_engine.generate([make_request(0)], Sampling(0.0, 16)) != before
 
 
-def test_the_base_is_gone_and_the_digest_is_reported(whole_engine: VllmEngine, make_request: MakeRequest) -> None:
+def test_base_is_replaced_and_the_digest_reported(whole_engine: VllmEngine, make_request: MakeRequest) -> None:
     with pytest.raises(GymposiumError, match="learner-v1 has replaced its weights"):
         whole_engine.generate([make_request(0, BASE)], Sampling(0.0, 4))
     digest = whole_engine.digest(FIRST)
@@ -222,7 +218,7 @@ def test_the_base_is_gone_and_the_digest_is_reported(whole_engine: VllmEngine, m
 
 
 @pytest.mark.slow
-def test_a_killed_server_comes_back_with_the_current_weights(
+def test_killed_server_returns_with_current_weights(
     whole_server: Server, whole_engine: VllmEngine, changed: Any, make_request: MakeRequest
 ) -> None:
     requests = [make_request(n) for n in range(8)]
@@ -244,7 +240,7 @@ def check_equal(found: Sequence[Completion], expected: Sequence[Completion]) -> 
 
 
 @pytest.mark.slow
-def test_two_servers_get_the_weights_and_one_that_was_killed_gets_them_later(
+def test_killed_server_gets_new_weights_on_return(
     qwen: Path, tmp_path: Path, some_ids: Any, changed: Any, make_request: MakeRequest, end: int
 ) -> None:
     with run_servers([ServerSettings(str(qwen), kv_cache_gib=1)] * 2) as servers:

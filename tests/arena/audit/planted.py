@@ -1,6 +1,6 @@
-"""Corruptions of honest logs, ten for each format, each with the words by which the audit names it.
+"""Corruptions of honest logs, ten per format, each with the message by which the audit reports it.
 
-A corruption changes the episodes of a log, as a list of JSON objects. `at` is the number of the episode that it harms.
+A corruption changes the episodes of a log, as a list of JSON objects. `at` is the number of the changed episode.
 """
 
 from __future__ import annotations
@@ -277,7 +277,7 @@ INSPECT = [
 PLANTED = {"openspiel": OPENSPIEL, "textarena": TEXTARENA, "kaggle": KAGGLE, "inspect": INSPECT}
 
 
-def written(form: str, episodes: Episodes) -> str:
+def format_log(form: str, episodes: Episodes) -> str:
     """The text of a log with these episodes."""
     if form == "inspect":
         return json.dumps({"version": 2, "status": "success", "eval": {}, "samples": episodes})

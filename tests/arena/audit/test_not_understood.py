@@ -1,4 +1,4 @@
-"""Files that are no logs, and logs of games that cannot be played again, are named with the reason."""
+"""Files that are not logs, and logs of games that cannot be replayed, are reported with a reason."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from gymposium_arena.audit.logged_match import LoggedMatch, NeedsIsolation
         ('{"name": "halite", "steps": [[]], "statuses": [], "configuration": {}}', "its steps are not lists"),
     ],
 )
-def test_what_is_not_understood_is_named(tmp_path: Path, content: str, says: str) -> None:
+def test_unreadable_logs_are_reported(tmp_path: Path, content: str, says: str) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text(content, encoding="utf-8")
     audit = audit_logs([path])
@@ -56,14 +56,14 @@ def test_what_is_not_understood_is_named(tmp_path: Path, content: str, says: str
 
 
 @pytest.mark.parametrize("agents", [["ann"], ["ann", "ben", "cat"]])
-def test_a_wrong_number_of_agents_is_named(tmp_path: Path, agents: list[str]) -> None:
+def test_wrong_number_of_agents_is_reported(tmp_path: Path, agents: list[str]) -> None:
     path = tmp_path / "log.json"
     path.write_text(pyspiel.Trajectory(pyspiel.load_game("tic_tac_toe").new_initial_state()).to_string())
     [(_, problem)] = audit_logs([path], agents=agents).problems
     assert f"named ({', '.join(agents)}), but tic_tac_toe has 2 seats" in problem
 
 
-def test_a_game_whose_engine_may_end_its_process_is_told_in_another_one() -> None:
+def test_unsafe_engines_are_replayed_in_another_process() -> None:
     game = load_game("openspiel:kuhn_poker")
     assert isinstance(game, OpenSpielGame)
     with pytest.raises(NeedsIsolation):

@@ -1,4 +1,4 @@
-"""Honest logs agree, and every corruption that is planted in one is named, with its file and place."""
+"""Honest logs agree, and every planted corruption is reported with its file and place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymposium_arena.audit import audit_logs
 from gymposium_arena.audit.archives import read_members
 from gymposium_arena.audit.budget import Budget
 
-from .planted import PLANTED, Corruption, written
+from .planted import PLANTED, Corruption, format_log
 
 LOGS = Path(__file__).parent / "logs"
 FILES = {
@@ -41,10 +41,10 @@ def place(form: str, path: Path, number: int, episodes: list[Any]) -> str:
 
 
 @pytest.mark.parametrize("form", PLANTED)
-def test_an_honest_log_agrees(form: str, tmp_path: Path) -> None:
+def test_honest_logs_agree(form: str, tmp_path: Path) -> None:
     episodes = honest(form)
     path = tmp_path / ("log.json" if form == "inspect" else "log.jsonl")
-    path.write_text(written(form, episodes), encoding="utf-8")
+    path.write_text(format_log(form, episodes), encoding="utf-8")
     audit = audit_logs([path])
     assert audit.problems == []
     assert len(audit.records) == len(episodes)
@@ -56,7 +56,7 @@ def test_an_honest_log_agrees(form: str, tmp_path: Path) -> None:
     assert (again.problems, again.records) == ([], audit.records)
 
 
-def test_a_sample_that_inspect_stopped_is_unfinished_unless_it_has_scores(tmp_path: Path) -> None:
+def test_stopped_inspect_samples_without_scores_are_unfinished(tmp_path: Path) -> None:
     samples = honest("inspect")
     stopped = {
         **samples[0],
@@ -67,7 +67,7 @@ def test_a_sample_that_inspect_stopped_is_unfinished_unless_it_has_scores(tmp_pa
     failed = {**samples[1], "store": {}, "scores": None, "error": {"message": "no connection"}}
     claims = {**samples[2], "store": {}, "limit": {"type": "message", "limit": 3}}
     path = tmp_path / "log.json"
-    path.write_text(written("inspect", [stopped, failed, claims]), encoding="utf-8")
+    path.write_text(format_log("inspect", [stopped, failed, claims]), encoding="utf-8")
     audit = audit_logs([path])
     assert [episode.unfinished for episode in audit.episodes] == [
         "Inspect stopped the sample at its message limit",
@@ -83,11 +83,11 @@ def test_a_sample_that_inspect_stopped_is_unfinished_unless_it_has_scores(tmp_pa
     ("form", "planted"),
     [pytest.param(form, planted, id=f"{form}-{planted.name}") for form in PLANTED for planted in PLANTED[form]],
 )
-def test_a_corruption_is_named(form: str, planted: Corruption, tmp_path: Path) -> None:
+def test_corruptions_are_reported(form: str, planted: Corruption, tmp_path: Path) -> None:
     episodes = honest(form)
     planted.change(episodes)
     path = tmp_path / ("log.json" if form == "inspect" else "log.jsonl")
-    path.write_text(written(form, episodes), encoding="utf-8")
+    path.write_text(format_log(form, episodes), encoding="utf-8")
     audit = audit_logs([path])
     told = [problem for where, problem in audit.problems if where == place(form, path, planted.at, episodes)]
     assert told, audit.problems
@@ -97,7 +97,7 @@ def test_a_corruption_is_named(form: str, planted: Corruption, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("form", PLANTED)
-def test_a_truncated_file_is_named(form: str, tmp_path: Path) -> None:
+def test_truncated_files_are_reported(form: str, tmp_path: Path) -> None:
     content = (LOGS / FILES[form]).read_bytes()
     path = tmp_path / FILES[form]
     path.write_bytes(content[: len(content) - 200])

@@ -62,7 +62,7 @@ def test_json_holds_episodes_agents_and_ratings(gymposium: Run, logs: Path) -> N
     )
 
 
-def test_a_difference_is_named_and_left_out(gymposium: Run, logs: Path, tmp_path: Path) -> None:
+def test_differences_are_reported_and_excluded(gymposium: Run, logs: Path, tmp_path: Path) -> None:
     file = logs / "openspiel.jsonl"
     lines = file.read_text(encoding="utf-8").splitlines()
     file.write_text("\n".join([lines[0].replace('"returns": [1.0, -1.0]', '"returns": [-1.0, 1.0]'), *lines[1:]]))
@@ -85,7 +85,7 @@ def test_paths_and_options_are_checked(gymposium: Run, tmp_path: Path) -> None:
         assert says in done.stderr
 
 
-def test_the_help_teaches(gymposium: Run) -> None:
+def test_help_explains_formats_and_options(gymposium: Run) -> None:
     told = " ".join(gymposium("audit", "--help").stdout.split())
     for said in ("inspect_ai", "textarena-episode-1", "pyspiel.Trajectory", "env.toJSON()", "exit code", "--agents"):
         assert said in told

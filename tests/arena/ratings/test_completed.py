@@ -1,4 +1,4 @@
-"""Weights of completed matches: as if no reply had ever failed."""
+"""Weights of completed matches correct for failed replies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Chance = Callable[[int, int], float]
 """The probability of failing in a turn of a match of one kind."""
 
 
-def simulated(chance_of: Chance, matches: int = 4000, seed: int = 1) -> tuple[Decisions, np.ndarray, np.ndarray]:
+def simulate_matches(chance_of: Chance, matches: int = 4000, seed: int = 1) -> tuple[Decisions, np.ndarray, np.ndarray]:
     """Matches of three decisions of one player. Each has a hidden kind, 0 or 1, which is one of the features; returns
     the decisions, the kinds of the matches, and whether they were completed."""
     rng = np.random.default_rng(seed)
@@ -33,8 +33,8 @@ def simulated(chance_of: Chance, matches: int = 4000, seed: int = 1) -> tuple[De
     return decisions, kinds, ~ended
 
 
-def test_without_failures_every_match_counts_once() -> None:
-    decisions, kinds, _ = simulated(lambda turn, kind: 0.0, matches=50)
+def test_weights_are_one_without_failures() -> None:
+    decisions, kinds, _ = simulate_matches(lambda turn, kind: 0.0, matches=50)
     found = weight_completed_matches(decisions, len(kinds), 1)
     assert found.weights.tolist() == [1.0] * 50
     assert found.max_failure.tolist() == [0.0]
@@ -49,8 +49,8 @@ def test_without_failures_every_match_counts_once() -> None:
         lambda turn, kind: 0.02 + 0.1 * turn * kind,
     ],
 )
-def test_weights_restore_what_failures_took_away(chance: Chance) -> None:
-    decisions, kinds, done = simulated(chance)
+def test_weights_correct_for_failures(chance: Chance) -> None:
+    decisions, kinds, done = simulate_matches(chance)
     found = weight_completed_matches(decisions, len(kinds), 1)
     assert (found.weights > 0).tolist() == done.tolist()
     assert found.weights.sum() == pytest.approx(len(kinds), rel=0.06)
@@ -59,19 +59,19 @@ def test_weights_restore_what_failures_took_away(chance: Chance) -> None:
     assert compute_effective_number(found.weights) < done.sum() + 1e-9
 
 
-def test_unweighted_they_would_be_others() -> None:
+def test_unweighted_matches_are_biased() -> None:
     """The test above can fail: matches of kind 1 are rare among the completed ones."""
-    _, kinds, done = simulated(lambda turn, kind: 0.3 * kind)
+    _, kinds, done = simulate_matches(lambda turn, kind: 0.3 * kind)
     assert kinds[done].mean() < kinds.mean() - 0.1
 
 
-def test_a_player_that_hardly_ever_replies_is_found_out() -> None:
-    decisions, kinds, _ = simulated(lambda turn, kind: 0.97 if turn == 2 else 0.0, matches=1000)
+def test_rarely_replying_players_are_detected() -> None:
+    decisions, kinds, _ = simulate_matches(lambda turn, kind: 0.97 if turn == 2 else 0.0, matches=1000)
     assert weight_completed_matches(decisions, len(kinds), 1).max_failure[0] > 0.9
 
 
-def test_only_players_that_fail_have_a_regression() -> None:
-    decisions, kinds, _ = simulated(lambda turn, kind: 0.2, matches=100)
+def test_only_failing_players_are_regressed() -> None:
+    decisions, kinds, _ = simulate_matches(lambda turn, kind: 0.2, matches=100)
     player = decisions.match % 2
     failed = decisions.failed & (player == 1)
     two = Decisions(decisions.match, decisions.deal, player, decisions.features, failed)
@@ -79,5 +79,5 @@ def test_only_players_that_fail_have_a_regression() -> None:
 
 
 @pytest.mark.parametrize(("weights", "found"), [([1, 1, 1, 1], 4.0), ([4, 0, 0, 0], 1.0), ([], 0.0), ([3, 1], 1.6)])
-def test_effective_number(weights: list[float], found: float) -> None:
+def test_effective_number_matches_hand_computation(weights: list[float], found: float) -> None:
     assert compute_effective_number(weights) == pytest.approx(found)

@@ -1,5 +1,4 @@
-"""Fitted strengths maximize the likelihood: compared with SciPy's optimizer on a likelihood that is written out with
-every order of tied players, and with choix."""
+"""Fitted strengths match a likelihood over all orders of ties, maximized by SciPy, and choix."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ def orders(outcome: MatchOutcome) -> list[tuple[int, ...]]:
     return [tuple(i for tier in chosen for i in tier) for chosen in product(*(permutations(tier) for tier in tiers))]
 
 
-def written_out(outcomes: Sequence[MatchOutcome], virtual: float) -> Floats:
+def maximize_explicit_likelihood(outcomes: Sequence[MatchOutcome], virtual: float) -> Floats:
     """Maximum-likelihood strengths, with `virtual` wins of each player against each other."""
 
     def loss(strengths: Floats) -> float:
@@ -56,8 +55,8 @@ def seated(seats: st.SearchStrategy[int]) -> st.SearchStrategy[MatchOutcome]:
 
 @given(st.lists(seated(st.integers(2, 4)), min_size=1, max_size=12))
 @settings(max_examples=25)
-def test_matches_of_two_to_four_with_ties(outcomes: list[MatchOutcome]) -> None:
-    expected = written_out(outcomes, 0.2)
+def test_fit_matches_explicit_likelihood_with_ties(outcomes: list[MatchOutcome]) -> None:
+    expected = maximize_explicit_likelihood(outcomes, 0.2)
     game = compare_players(outcomes, NAMES)
     pairs = game.pairs.sum(axis=0) + 0.2 * (1 - np.eye(len(NAMES)))
     asked, wins = game.asked.sum(axis=0), game.wins.sum(axis=0)
@@ -70,8 +69,8 @@ def test_matches_of_two_to_four_with_ties(outcomes: list[MatchOutcome]) -> None:
 
 @given(st.lists(seated(st.just(2)), min_size=1, max_size=12))
 @settings(max_examples=25)
-def test_matches_of_two(outcomes: list[MatchOutcome]) -> None:
-    expected = written_out(outcomes, 0.2)
+def test_two_player_fit_matches_choix(outcomes: list[MatchOutcome]) -> None:
+    expected = maximize_explicit_likelihood(outcomes, 0.2)
     pairs = compare_players(outcomes, NAMES).points.sum(axis=0) + 0.2 * (1 - np.eye(len(NAMES)))
     fitted = fit_many(pairs[None])[0]
     assert fitted == pytest.approx(expected, abs=1e-4)
@@ -80,7 +79,7 @@ def test_matches_of_two(outcomes: list[MatchOutcome]) -> None:
 
 @given(st.lists(st.lists(st.floats(1e-2, 1e4), min_size=12, max_size=12), min_size=1, max_size=6))
 @settings(max_examples=40)
-def test_many_samples_at_once_are_what_each_is_alone_however_lopsided(counts: list[list[float]]) -> None:
+def test_batched_fits_match_single_fits(counts: list[list[float]]) -> None:
     pairs = np.zeros((len(counts), 4, 4))
     pairs[:, ~np.eye(4, dtype=bool)] = counts
     together = fit_many(pairs, start=np.array([3.0, -1.0, -1.0, -1.0]))
@@ -91,7 +90,7 @@ def test_many_samples_at_once_are_what_each_is_alone_however_lopsided(counts: li
         assert alone.sum(axis=1) == pytest.approx(expected.sum(axis=1), rel=1e-4, abs=1e-6)
 
 
-def test_strengths_come_back_from_many_matches() -> None:
+def test_strengths_are_recovered_from_many_matches() -> None:
     true = {"a": -1.0, "b": -0.4, "c": 0.0, "d": 0.3, "e": 1.1}
     for seats in (2, 3):
         game = compare_players(tournament(true, 150, seed=seats, seats=seats), NAMES)
@@ -100,7 +99,7 @@ def test_strengths_come_back_from_many_matches() -> None:
         assert fitted == pytest.approx(list(true.values()), abs=0.2)
 
 
-def test_a_forfeit_stands_last_whatever_it_had_been_paid() -> None:
+def test_forfeits_rank_last_despite_payments() -> None:
     game = compare_players([match("a", "b", "c", paid=(5.0, 1.0, 1.0), forfeit=0)], NAMES)
     assert game.points[0, 0].tolist() == [0.0] * 5
     assert game.points[0, 1, 0] == game.points[0, 2, 0] == 1.0

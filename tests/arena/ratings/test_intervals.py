@@ -1,4 +1,4 @@
-"""Coverage of intervals, on few samples; `benchmarks/ratings.py` measures it on many."""
+"""Coverage of intervals on few samples. `benchmarks/ratings.py` measures it on many."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LADDER = {"random": 0.0, "a": 0.7, "b": 1.4, "c": 2.8, "d": 5.6}
 EQUALS = dict.fromkeys(LADDER, 0.0)
 
 
-def test_ratings_lie_in_their_intervals() -> None:
+def test_rating_intervals_cover_the_truth() -> None:
     held = []
     for seed in range(40):
         ratings = rated([*tournament(LADDER, 15, seed)], [*LADDER])
@@ -28,7 +28,7 @@ def test_ratings_lie_in_their_intervals() -> None:
     assert np.mean(held) >= 0.88  # of 160 intervals, which are not independent
 
 
-def test_equals_are_seldom_told_apart_and_unequals_are() -> None:
+def test_equal_players_are_rarely_separated_but_unequal_ones_are() -> None:
     wrong = [
         find_surely_above(rated([*tournament(EQUALS, 15, seed)], [*EQUALS]).samples, np.full(len(EQUALS), 15)).any()
         for seed in range(30)
@@ -40,7 +40,7 @@ def test_equals_are_seldom_told_apart_and_unequals_are() -> None:
     assert not np.triu(above).any()
 
 
-def test_cards_that_decide_alone_make_intervals_wide() -> None:
+def test_shared_luck_widens_intervals() -> None:
     """All matches on a deal end alike, so there are only as many independent results as deals."""
     names = [f"p{i}" for i in range(6)]
     luck = np.random.default_rng(0).random(12) < 0.5
@@ -59,7 +59,7 @@ def test_cards_that_decide_alone_make_intervals_wide() -> None:
     assert width(same) > 1.5 * width(alone)
 
 
-def test_shares_of_points_lie_in_their_intervals() -> None:
+def test_point_share_intervals_cover_the_truth() -> None:
     held = []
     for seed in range(40):
         game = compare_players(tournament({"random": 0.0, "a": 2.0}, 20, seed), ("random", "a"))
@@ -70,7 +70,7 @@ def test_shares_of_points_lie_in_their_intervals() -> None:
     assert np.mean(held) >= 0.85
 
 
-def test_a_pairing_that_was_always_won_says_how_little_that_is() -> None:
+def test_few_wins_give_wide_payoff_intervals() -> None:
     for deals, least, most in ((2, 0.1, 0.4), (40, 0.9, 0.97)):
         game = compare_players(won("a", "b", deals), ("a", "b"))
         payoff = compute_payoff(
@@ -82,7 +82,7 @@ def test_a_pairing_that_was_always_won_says_how_little_that_is() -> None:
         assert (payoff.wins[0, 1], payoff.draws[0, 1], payoff.losses[0, 1]) == (2 * deals, 0, 0)
 
 
-def test_the_joint_matrix_is_the_mean_over_games_in_which_two_met() -> None:
+def test_joint_payoff_averages_over_shared_games() -> None:
     players = ("a", "b", "c")
     first = compare_players(won("a", "b", 5) + won("b", "c", 5), players)
     second = compare_players(won("b", "a", 5), players)

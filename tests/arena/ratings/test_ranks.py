@@ -16,31 +16,31 @@ from gymposium_arena.ratings.ranks import FEWEST, Place, assign_places, find_sig
 from .made_up import won
 
 
-def above(n: int, *pairs: tuple[int, int]) -> np.ndarray:
+def make_above(n: int, *pairs: tuple[int, int]) -> np.ndarray:
     matrix = np.zeros((n, n), dtype=bool)
     for one, other in pairs:
         matrix[one, other] = True
     return matrix
 
 
-def test_ranks_with_ranges_and_groups() -> None:
-    ranked = assign_places([10.0, 30.0, 20.0, math.nan], above(4, (1, 0)))
+def test_places_have_ranges_and_groups() -> None:
+    ranked = assign_places([10.0, 30.0, 20.0, math.nan], make_above(4, (1, 0)))
     assert ranked == [Place(3, 2, 3, "b"), Place(1, 1, 2, "a"), Place(2, 1, 3, "ab"), None]
 
 
-def test_all_apart_and_all_alike() -> None:
-    every = above(3, (0, 1), (0, 2), (1, 2))
+def test_groups_when_all_or_none_are_separated() -> None:
+    every = make_above(3, (0, 1), (0, 2), (1, 2))
     assert [place and place.group for place in assign_places([3.0, 2.0, 1.0], every)] == ["a", "b", "c"]
     assert [place and (place.best, place.worst) for place in assign_places([3.0, 2.0, 1.0], every)] == [
         (1, 1),
         (2, 2),
         (3, 3),
     ]
-    assert [place and place.group for place in assign_places([3.0, 2.0, 1.0], above(3))] == ["a", "a", "a"]
+    assert [place and place.group for place in assign_places([3.0, 2.0, 1.0], make_above(3))] == ["a", "a", "a"]
 
 
 @given(st.lists(st.booleans(), min_size=21, max_size=21))
-def test_a_letter_is_shared_by_those_that_cannot_be_told_apart_and_by_no_others(apart: list[bool]) -> None:
+def test_only_inseparable_players_share_a_letter(apart: list[bool]) -> None:
     upper = np.zeros((7, 7), dtype=bool)
     upper[np.triu_indices(7, 1)] = apart
     ranked = assign_places([7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0], upper)
@@ -51,7 +51,7 @@ def test_a_letter_is_shared_by_those_that_cannot_be_told_apart_and_by_no_others(
             assert bool(set(first.group) & set(second.group)) == (not upper[one, other])
 
 
-def test_one_comparison_is_an_interval_and_more_have_to_be_surer() -> None:
+def test_multiple_comparisons_are_corrected() -> None:
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(4000, 30))
     assert find_signs(noise[:, :1] + 2.2).tolist() == [1]
@@ -62,14 +62,14 @@ def test_one_comparison_is_an_interval_and_more_have_to_be_surer() -> None:
     assert find_signs(np.full((10, 2), np.nan)).tolist() == [0, 0]
 
 
-def test_who_is_not_rated_is_above_nobody() -> None:
+def test_unrated_players_are_above_no_one() -> None:
     samples = np.array([[0.0, 5.0, np.nan]] * 10) + np.arange(10)[:, None] * [0.0, 0.1, 0.1]
     enough = np.array([FEWEST, FEWEST, 100])
-    assert find_surely_above(samples, enough).tolist() == above(3, (1, 0)).tolist()
+    assert find_surely_above(samples, enough).tolist() == make_above(3, (1, 0)).tolist()
     assert not find_surely_above(samples, np.array([FEWEST, FEWEST - 1, 100])).any()
 
 
-def ring(deals: int) -> list[list[str]]:
+def find_cycles_with_deals(deals: int) -> list[list[str]]:
     names = ("rock", "paper", "scissors", "well")
     outcomes = won("rock", "scissors", deals) + won("scissors", "paper", deals) + won("paper", "rock", deals)
     game = compare_players(outcomes + won("well", "rock", deals), names)
@@ -77,19 +77,19 @@ def ring(deals: int) -> list[list[str]]:
     return [[names[i] for i in cycle] for cycle in find_cycles(payoff.beats)]
 
 
-def test_rock_paper_scissors_is_a_ring_where_it_is_sure() -> None:
-    assert ring(20) == [["rock", "scissors", "paper"]]
-    assert ring(2) == []
+def test_rock_paper_scissors_is_a_cycle_if_certain() -> None:
+    assert find_cycles_with_deals(20) == [["rock", "scissors", "paper"]]
+    assert find_cycles_with_deals(2) == []
 
 
 @pytest.mark.parametrize(
     ("beats", "expected"),
     [
-        (above(4, (0, 1), (1, 2), (2, 3)), []),
-        (above(5, (0, 1), (1, 2), (2, 3), (3, 0), (3, 4)), [(0, 1, 2, 3)]),
-        (above(6, (0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (2, 3)), [(0, 1, 2), (3, 4, 5)]),
-        (above(4, (0, 1), (1, 2), (2, 3), (3, 0), (2, 0)), [(0, 1, 2)]),
+        (make_above(4, (0, 1), (1, 2), (2, 3)), []),
+        (make_above(5, (0, 1), (1, 2), (2, 3), (3, 0), (3, 4)), [(0, 1, 2, 3)]),
+        (make_above(6, (0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (2, 3)), [(0, 1, 2), (3, 4, 5)]),
+        (make_above(4, (0, 1), (1, 2), (2, 3), (3, 0), (2, 0)), [(0, 1, 2)]),
     ],
 )
-def test_a_shortest_ring_for_each_knot(beats: np.ndarray, expected: list[tuple[int, ...]]) -> None:
+def test_each_component_has_a_shortest_cycle(beats: np.ndarray, expected: list[tuple[int, ...]]) -> None:
     assert find_cycles(beats) == expected

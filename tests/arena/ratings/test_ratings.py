@@ -1,5 +1,5 @@
-"""Properties of ratings: random play is 0; the order of matches, seats, names and the number of matches of a game do
-not matter; and bounds replace ratings that the data do not determine."""
+"""Ratings: random play is 0, match order, seats, names and repeated games do not matter, and bounds replace ratings
+that the data do not determine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def outcomes() -> list[MatchOutcome]:
     return [*tournament(STRENGTHS, 12, seed=1)]
 
 
-def test_random_is_zero_and_four_hundred_points_are_ten_to_one() -> None:
+def test_random_is_zero_and_400_points_are_ten_to_one() -> None:
     sure = [match("good", "random", paid=(1.0, -1.0), deal=str(i)) for i in range(1000)]
     now_and_then = [match("good", "random", paid=(-1.0, 1.0), deal=str(i)) for i in range(100)]
     ratings = rated(sure + now_and_then, ("good", "random"))
@@ -34,14 +34,14 @@ def test_random_is_zero_and_four_hundred_points_are_ten_to_one() -> None:
     assert not ratings.samples[:, 1].any()
 
 
-def test_where_random_does_not_play_the_first_is_zero() -> None:
+def test_first_player_is_zero_without_random() -> None:
     ratings = rated(won("b", "a", 3), ("a", "b"))
     assert (ratings.anchor, ratings.values[0]) == ("a", 0.0)
 
 
 @given(st.randoms(use_true_random=False))
 @settings(max_examples=5)
-def test_the_order_of_matches_and_seats_says_nothing(outcomes: list[MatchOutcome], rng: object) -> None:
+def test_ratings_do_not_depend_on_match_or_seat_order(outcomes: list[MatchOutcome], rng: object) -> None:
     shuffled = [*outcomes]
     rng.shuffle(shuffled)  # type: ignore[attr-defined]
     turned = [replace(one, players=one.players[::-1], utilities=one.utilities[::-1]) for one in shuffled]
@@ -54,7 +54,7 @@ def test_the_order_of_matches_and_seats_says_nothing(outcomes: list[MatchOutcome
 
 @given(st.permutations(["x", "a/b", "lm:y"]))
 @settings(max_examples=5)
-def test_names_say_nothing(outcomes: list[MatchOutcome], names: list[str]) -> None:
+def test_ratings_do_not_depend_on_names(outcomes: list[MatchOutcome], names: list[str]) -> None:
     called = dict(zip(NAMES, ["random", *names], strict=True))
     renamed = [replace(one, players=tuple(called[name] for name in one.players)) for one in outcomes]
     again, first = rated(renamed, [*called.values()]), rated(outcomes, NAMES)
@@ -62,7 +62,7 @@ def test_names_say_nothing(outcomes: list[MatchOutcome], names: list[str]) -> No
     assert again.samples.tolist() == first.samples.tolist()
 
 
-def test_no_ladder_is_pressed_together() -> None:
+def test_long_ladders_are_not_compressed() -> None:
     """A virtual draw for each pairing, instead of each player, would leave 1,300 of these 3,000 points."""
     ladder = [f"rung {i}" for i in range(11)]
     matches = []
@@ -77,7 +77,7 @@ def test_no_ladder_is_pressed_together() -> None:
     assert ratings.values[-1] == pytest.approx(10 * 400 * math.log10(85 / 15), rel=0.1)
 
 
-def test_who_never_lost_is_above_nobody_knows_how_far() -> None:
+def test_undefeated_players_have_only_a_lower_bound() -> None:
     few, many = (rated(won("better", "random", deals), ("random", "better")) for deals in (4, 40))
     for ratings in (few, many):
         assert ratings.bounds == ("interval", "at least")
@@ -87,7 +87,7 @@ def test_who_never_lost_is_above_nobody_knows_how_far() -> None:
     assert 350 < low_of_many < 550
 
 
-def test_who_never_won_is_below_and_those_above_are_known_among_themselves() -> None:
+def test_winless_players_do_not_affect_the_others() -> None:
     above = [*tournament({"b": 0.0, "c": 1.0}, 30, seed=2)]
     ratings = rated(
         above + won("b", "random", 9) + won("c", "random", 9) + won("random", "a", 9), ("a", "random", "b", "c")
@@ -97,7 +97,7 @@ def test_who_never_won_is_below_and_those_above_are_known_among_themselves() -> 
     assert 0.0 < low < 174 < high < 350  # odds of e to 1
 
 
-def test_who_met_nobody_that_is_joined_to_random_is_not_rated() -> None:
+def test_players_unconnected_to_random_are_unrated() -> None:
     ratings = rated(won("a", "random", 5) + won("d", "c", 5), ("random", "a", "c", "d", "nobody"))
     assert ratings.bounds[2:] == (None, None, None)
     assert np.isnan(ratings.values[2:]).all()
@@ -105,13 +105,13 @@ def test_who_met_nobody_that_is_joined_to_random_is_not_rated() -> None:
     assert ratings.values[1] > 0
 
 
-def test_two_that_only_lost_to_a_third_are_not_compared() -> None:
+def test_players_who_only_lost_to_a_third_are_not_compared() -> None:
     ratings = rated(won("a", "random", 5) + won("a", "b", 5), ("random", "a", "b"))
     assert ratings.bounds == ("interval", "at least", None)
     assert math.isnan(ratings.values[2])
 
 
-def test_playing_a_game_more_often_does_not_move_the_joint_board(outcomes: list[MatchOutcome]) -> None:
+def test_repeating_a_game_does_not_change_the_joint_board(outcomes: list[MatchOutcome]) -> None:
     other = [*tournament(dict(zip(NAMES, (0.0, 2.0, -1.0, 0.5), strict=True)), 12, seed=3)]
     twice = other + [replace(one, group=f"again {one.group}", digest=f"again {one.digest}") for one in other]
     first, again = rated_jointly([outcomes, other], NAMES), rated_jointly([outcomes, twice], NAMES)
@@ -120,13 +120,13 @@ def test_playing_a_game_more_often_does_not_move_the_joint_board(outcomes: list[
     assert np.abs(alone).max() > 5  # with equal weights of all matches it does
 
 
-def test_the_joint_board_lies_between_its_games(outcomes: list[MatchOutcome]) -> None:
+def test_joint_ratings_lie_between_their_games(outcomes: list[MatchOutcome]) -> None:
     backwards = [*tournament({name: -strength for name, strength in STRENGTHS.items()}, 40, seed=4)]
     joint = rated_jointly([outcomes, backwards], NAMES)
     assert (joint.values < rated(outcomes, NAMES).values)[1:].all()
     assert (joint.values > rated(backwards, NAMES).values)[1:].all()
 
 
-def test_matches_of_three_count_in_the_joint_board_as_their_pairs(outcomes: list[MatchOutcome]) -> None:
+def test_three_player_matches_count_as_pairs(outcomes: list[MatchOutcome]) -> None:
     three = [*tournament(STRENGTHS, 12, seed=5, seats=3)]
     assert (np.diff(rated_jointly([outcomes, three], NAMES).values) > 0).all()

@@ -1,4 +1,4 @@
-"""Mean returns, which are compared on shared deals."""
+"""Mean returns, compared on shared deals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def means(outcomes: list[MatchOutcome], players: tuple[str, ...]) -> Means:
     return compute_means(returns, draw_deal_weights(make_generator(0, "deals"), 500, len(returns.deals)), (-1e3, 1e3))
 
 
-def test_players_that_shared_their_deals_are_compared_on_them() -> None:
+def test_players_are_compared_on_shared_deals() -> None:
     rng = np.random.default_rng(1)
     luck, more = rng.normal(0.0, 100.0, size=30), rng.normal(5.0, 1.0, size=30)
     shared = [
@@ -39,7 +39,7 @@ def test_players_that_shared_their_deals_are_compared_on_them() -> None:
     assert not apart.above.any()
 
 
-def test_an_interval_needs_more_than_one_deal() -> None:
+def test_intervals_require_several_deals() -> None:
     result = means(
         [match("a", paid=(3.0,)), match("b", paid=(4.0,)), match("b", paid=(5.0,), deal="1")], ("a", "b", "c")
     )
@@ -50,7 +50,7 @@ def test_an_interval_needs_more_than_one_deal() -> None:
     assert not result.above.any()
 
 
-def test_partners_and_pairings_have_means_of_their_own() -> None:
+def test_partners_and_pairings_have_separate_means() -> None:
     outcomes = [match("a", "b", paid=(3.0, 0.0)), match("b", "a", paid=(1.0, 1.0)), match("c", "a", paid=(0.0, 5.0))]
     returns = sum_returns(outcomes, ("a", "b", "c"))
     assert returns.pairing_means()[0].tolist() == pytest.approx([math.nan, 2.0, 5.0], nan_ok=True)
@@ -58,7 +58,7 @@ def test_partners_and_pairings_have_means_of_their_own() -> None:
     assert means([match("a", "a", paid=(2.0, 2.0)), match("a", "a", paid=(4.0, 4.0), deal="1")], ("a",)).values == [3.0]
 
 
-def test_equal_payments_are_no_certainty() -> None:
+def test_constant_payments_still_have_wide_intervals() -> None:
     outcomes = [match("a", "b", paid=(1.0, -1.0), deal=str(i)) for i in range(4)]
     returns = sum_returns(outcomes, ("a", "b"))
     result = compute_means(returns, draw_deal_weights(make_generator(0, "deals"), 500, 4), (-1.0, 1.0))
@@ -68,7 +68,7 @@ def test_equal_payments_are_no_certainty() -> None:
 
 
 @pytest.mark.parametrize("deals", range(2, FEWEST + 1))
-def test_nobody_is_surely_above_after_a_few_deals(deals: int) -> None:
+def test_few_deals_never_separate_players(deals: int) -> None:
     """Not even a player that was better on every deal."""
     jitter = np.random.default_rng(deals).normal(0.0, 1.0, size=(deals, 2))
     outcomes = [
@@ -80,7 +80,7 @@ def test_nobody_is_surely_above_after_a_few_deals(deals: int) -> None:
 
 
 @pytest.mark.parametrize("deals", [3, 10, 20])
-def test_equal_players_are_seldom_told_apart(deals: int) -> None:
+def test_equal_players_are_rarely_separated(deals: int) -> None:
     """Where one of two was paid twice and the other never, no bootstrap sample is negative."""
     rng, wrong = np.random.default_rng(deals), 0
     for _ in range(40):
@@ -92,7 +92,7 @@ def test_equal_players_are_seldom_told_apart(deals: int) -> None:
 
 
 @pytest.mark.parametrize("deals", [2, 20])
-def test_constant_returns_have_the_same_interval_everywhere(deals: int) -> None:
+def test_constant_returns_have_one_interval_everywhere(deals: int) -> None:
     """As a mean return, as a margin, and as in the tables of `run` and `eval`. 0.1 is a sum that is rounded."""
     outcomes = [
         match(player, paid=(paid,), deal=str(deal))

@@ -1,4 +1,4 @@
-"""Building sites: equal bytes from equal boards, no files from elsewhere, no other folder replaced."""
+"""Site builds: equal boards give equal bytes, no foreign files, and no other folder is replaced."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from gymposium_arena.site.build import write_site
 from .conftest import PLUGIN
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def read_contents(folder: Path) -> dict[str, bytes]:
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def test_equal_boards_give_equal_bytes_wherever_they_lie(site: Path, board: Board, tmp_path: Path) -> None:
+def test_site_bytes_do_not_depend_on_location(site: Path, board: Board, tmp_path: Path) -> None:
     write_site(board, tmp_path / "again", replays=2)
-    assert contents(tmp_path / "again") == contents(site)
+    assert read_contents(tmp_path / "again") == read_contents(site)
 
 
-def test_the_board_can_be_taken_away_whole(site: Path, rated: Path, tmp_path: Path) -> None:
+def test_site_contains_the_complete_board(site: Path, rated: Path, tmp_path: Path) -> None:
     index = json.loads((site / "index.json").read_text())
     for file in index["files"]:
         content = (site / file["path"]).read_bytes()
         assert (len(content), sha256(content).hexdigest()) == (file["bytes"], file["sha256"])
     with zipfile.ZipFile(site / "board.zip") as archive:
         archive.extractall(tmp_path)
-    assert contents(tmp_path / "small") == contents(rated)
+    assert read_contents(tmp_path / "small") == read_contents(rated)
     assert all((site / page).is_file() for page in index["matches"].values())
 
 
-def test_a_site_is_replaced_whole_and_anything_else_is_left_alone(board: Board, tmp_path: Path) -> None:
+def test_only_sites_are_replaced(board: Board, tmp_path: Path) -> None:
     out = tmp_path / "out"
     write_site(board, out, replays=1)
     (out / "stale.html").write_text("")
@@ -57,10 +57,10 @@ def test_a_site_is_replaced_whole_and_anything_else_is_left_alone(board: Board, 
     for there in (mine, mine / "index.json"):
         with pytest.raises(BadOption, match="this exists and is not a site"):
             write_site(board, there)
-    assert contents(mine) == {"index.json": b'{"format": "mine"}'}
+    assert read_contents(mine) == {"index.json": b'{"format": "mine"}'}
 
 
-def test_results_of_other_matches_are_refused(board: Board, tmp_path: Path) -> None:
+def test_refuses_results_of_other_matches(board: Board, tmp_path: Path) -> None:
     results = results_file(board).read_bytes()
     results_file(board).unlink()
     with pytest.raises(BadRecord, match="leaderboard rate"):
@@ -72,7 +72,7 @@ def test_results_of_other_matches_are_refused(board: Board, tmp_path: Path) -> N
     assert not (tmp_path / "out").exists()
 
 
-def test_earlier_results_stand_beside_the_present_ones(board: Board, tmp_path: Path) -> None:
+def test_earlier_results_are_shown_beside_current_ones(board: Board, tmp_path: Path) -> None:
     earlier = json.loads(results_file(board).read_text())
     for row in earlier["joint"]["standings"]:
         row |= {"bound": "interval", "rating": 77.0, "low": 70.0, "high": 80.0}
@@ -91,18 +91,18 @@ def test_earlier_results_stand_beside_the_present_ones(board: Board, tmp_path: P
         write_site(board, tmp_path / "out", replays=0, earlier=[file])
 
 
-def test_an_entry_cannot_publish_what_lies_elsewhere(board: Board, tmp_path: Path) -> None:
+def test_entries_cannot_publish_foreign_files(board: Board, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     (board.path / "entries" / "mcts-5" / "notes.txt").write_text("secret")
     out = tmp_path / "out"
     write_site(board, out, replays=0)
-    assert not any(b"secret" in content for content in contents(out).values())
+    assert not any(b"secret" in content for content in read_contents(out).values())
     (board.path / "entries" / "mcts-5" / "exact.json").symlink_to(tmp_path / "secret")
     with pytest.raises(BadRecord, match=r"exact\.json is a link"):
         write_site(board, out, replays=0)
 
 
-def test_the_command(board: Board) -> None:
+def test_build_command_writes_the_site(board: Board) -> None:
     build_it = ("--plugin", PLUGIN, "leaderboard", "build", board.path, "--replays", "1", "--json")
     done = run_command(*build_it, folder=board.path, env=os.environ)
     told = json.loads(done.stdout)
@@ -112,7 +112,7 @@ def test_the_command(board: Board) -> None:
 
 
 @pytest.mark.parametrize("stale", [False, True])
-def test_the_command_that_makes_results_can_be_typed(board: Board, stale: bool) -> None:
+def test_error_shows_a_runnable_rate_command(board: Board, stale: bool) -> None:
     results = board.path / "results.json"
     if stale:
         text = json.loads(results.read_text())
@@ -137,7 +137,7 @@ def make_sparse(path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["exact.json", "matches/kuhn_poker/unplanned.jsonl", "matches/kuhn_poker/unplanned.jsonl.gz"]
 )
-def test_no_file_of_an_entry_stalls_or_fills_the_build(
+def test_entry_files_cannot_stall_or_fill_the_build(
     board: Board, tmp_path: Path, name: str, make: Callable[[Path], None]
 ) -> None:
     file = board.path / "entries" / "mcts-5" / name
@@ -148,7 +148,7 @@ def test_no_file_of_an_entry_stalls_or_fills_the_build(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["board"]
 
 
-def test_a_site_is_written_through_no_link(board: Board, tmp_path: Path) -> None:
+def test_site_is_never_written_through_links(board: Board, tmp_path: Path) -> None:
     victim, out = tmp_path / "victim", board.path / "site"
     victim.mkdir()
     for name in (".site.part", ".site.partial", ".site.00000000.partial"):

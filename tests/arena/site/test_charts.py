@@ -1,4 +1,4 @@
-"""Charts: the positions of marks agree with their figures."""
+"""Positions of chart marks agree with their figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FIGURES = st.lists(st.floats(-5000, 5000), min_size=3, max_size=3).map(sorted)
 
 
 @given(st.lists(FIGURES, min_size=1, max_size=6))
-def test_marks_stand_in_the_order_of_their_figures(rows: list[list[float]]) -> None:
+def test_marks_follow_the_order_of_figures(rows: list[list[float]]) -> None:
     figures = {str(number): Interval(low=low, value=value, high=high) for number, (low, value, high) in enumerate(rows)}
     chart = make_means_chart(figures)
     marks = []
@@ -27,7 +27,7 @@ def test_marks_stand_in_the_order_of_their_figures(rows: list[list[float]]) -> N
             assert here <= there or one > other - 1e-4 * (span + abs(one))  # the text of a tick has six digits
 
 
-def test_the_unknown_end_is_open_and_zero_is_marked() -> None:
+def test_unbounded_end_is_open_and_zero_is_marked() -> None:
     place = Place(rank=1, best=1, worst=1, group="a")
     sure = Standing(
         player="a",
@@ -49,7 +49,7 @@ def test_the_unknown_end_is_open_and_zero_is_marked() -> None:
     assert [tick.text for tick in chart.ticks if tick.main] == ["0"]
 
 
-def test_cost_stands_on_a_logarithmic_axis_and_programs_are_lines() -> None:
+def test_cost_axis_is_logarithmic_and_programs_are_lines() -> None:
     plot = make_cost_plot(
         {"best": 400.0, "dear": 300.0, "cheap": 100.0, "close": 395.0}, {"dear": 1000.0, "cheap": 10.0}
     )

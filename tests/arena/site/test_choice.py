@@ -1,4 +1,4 @@
-"""The choice of matches with pages: the most informative come first."""
+"""The choice of matches with pages, most informative first."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def expected(rated: Path) -> ExpectedPoints:
     return ExpectedPoints(read_results(rated / "results.json"))
 
 
-def chosen(matches: Sequence[PlayedMatch], expected: ExpectedPoints, most: int) -> list[str]:
+def choose(matches: Sequence[PlayedMatch], expected: ExpectedPoints, most: int) -> list[str]:
     lineup = PlayedLineup("tic_tac_toe", ("random", "mcts-5"), [[one] for one in matches])
     return choose_matches([], [lineup], expected, most)
 
 
-def test_forfeits_upsets_and_other_losses_in_turn_then_draws_and_no_match_twice(expected: ExpectedPoints) -> None:
+def test_matches_are_chosen_by_kind_without_duplicates(expected: ExpectedPoints) -> None:
     draw, loss, loss_2 = match(0, "draw", "draw"), match(1, "loss", "win"), match(6, "loss", "win")
     upset, again = match(2, "win", "loss"), match(3, "win", "loss", counts=False)
     forfeit, forfeit_2 = match(4, "loss", "win", forfeit=0), match(5, "loss", "win", forfeit=0)
     assert expected.compute_share(upset, "tic_tac_toe", 1) > 0.5
     order = [one.id for one in (forfeit, upset, loss, forfeit_2, loss_2, draw)]
     for most in range(8):
-        assert chosen([draw, loss, upset, again, forfeit, forfeit_2, loss_2], expected, most) == order[:most]
+        assert choose([draw, loss, upset, again, forfeit, forfeit_2, loss_2], expected, most) == order[:most]
 
 
 def test_every_worst_loss_has_a_page(played: BoardMatches, expected: ExpectedPoints) -> None:

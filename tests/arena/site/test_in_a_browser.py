@@ -16,7 +16,7 @@ from gymposium_arena.slugs import make_slug
 from .hostile_players import HOSTILE
 
 
-def test_every_kind_of_page_is_seen_as_it_should_be(look: Any, site: Path) -> None:
+def test_every_kind_of_page_renders(look: Any, site: Path) -> None:
     kinds = ["index.html", "games.html", "how.html", "data.html", "players.html", f"players/{make_slug(HOSTILE)}.html"]
     kinds += ["games/tic_tac_toe.html", "games/coin_game.html", "pairings/random--mcts-5.html"]
     page = look.at((site / "index.html").as_uri())
@@ -30,7 +30,7 @@ def test_every_kind_of_page_is_seen_as_it_should_be(look: Any, site: Path) -> No
 
 
 @pytest.mark.slow
-def test_it_reads_without_scripts(look: Any, site: Path) -> None:
+def test_site_is_readable_without_scripts(look: Any, site: Path) -> None:
     page = look.at((site / "index.html").as_uri(), width=390, height=844, dark=True, scripts=False)
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 22, 26)"
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -38,7 +38,7 @@ def test_it_reads_without_scripts(look: Any, site: Path) -> None:
     expect(page.locator("form.filters:visible, button:visible")).to_have_count(0)
 
 
-def test_the_first_view_is_light(site: Path) -> None:
+def test_first_view_is_small(site: Path) -> None:
     """What a browser loads to show a board, as servers send it."""
     files = ["index.html", "static/base.css", "static/board.css", "static/board.js", "static/icon.svg"]
     assert sum(len(gzip.compress((site / file).read_bytes())) for file in files) <= 60_000
@@ -48,7 +48,7 @@ def test_the_first_view_is_light(site: Path) -> None:
 
 
 @pytest.mark.slow
-def test_intervals_are_drawn_where_they_are(look: Any, site: Path) -> None:
+def test_intervals_are_drawn_at_their_values(look: Any, site: Path) -> None:
     page = look.at((site / "games/tic_tac_toe.html").as_uri(), scripts=False)
     row = page.locator("table.standings tbody tr", has_text="mcts-5")
     dot, span = row.locator("circle").bounding_box(), row.locator(".span").bounding_box()
@@ -59,7 +59,7 @@ def test_intervals_are_drawn_where_they_are(look: Any, site: Path) -> None:
 
 
 @pytest.mark.slow
-def test_from_the_board_to_a_lost_match_and_back(look: Any, site: Path) -> None:
+def test_navigates_from_board_to_lost_match_and_back(look: Any, site: Path) -> None:
     page = look.at((site / "index.html").as_uri())
     page.locator("table.heat a[href='pairings/random--mcts-5.html']").first.click()
     expect(page).to_have_url(re.compile("/pairings/"))
@@ -74,7 +74,7 @@ def test_from_the_board_to_a_lost_match_and_back(look: Any, site: Path) -> None:
     expect(page).to_have_url(re.compile("#tic_tac_toe"))
 
 
-def test_hostile_replies_are_shown_and_do_nothing(look: Any, site: Path) -> None:
+def test_hostile_replies_are_shown_inertly(look: Any, site: Path) -> None:
     matches = sorted((site / "matches").rglob("*.html"))
     lost = next(
         file for file in matches if "no legal move" in (text := file.read_text()) and make_slug(HOSTILE) in text
@@ -86,7 +86,7 @@ def test_hostile_replies_are_shown_and_do_nothing(look: Any, site: Path) -> None
 
 
 @pytest.mark.slow
-def test_heads_sort_their_column_and_filters_hide_rows(look: Any, site: Path) -> None:
+def test_headers_sort_columns_and_filters_hide_rows(look: Any, site: Path) -> None:
     page = look.at((site / "index.html").as_uri())
     programs = page.locator("table.by-game tbody[data-kind=programs] tr:not(.kind):visible th")
     assert programs.count() > 2

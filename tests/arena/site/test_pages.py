@@ -1,4 +1,4 @@
-"""The pages of a site, read as files: figures, links, and no scripts."""
+"""Site pages as files: figures, links, and no scripts."""
 
 from __future__ import annotations
 
@@ -59,19 +59,19 @@ class Seen(HTMLParser):
         self.title += data if self._inside == "title" else ""
 
 
-def see(file: Path) -> Seen:
+def parse_page(file: Path) -> Seen:
     seen = Seen()
     seen.feed(file.read_text(encoding="utf-8"))
     return seen
 
 
-def plain(text: str) -> str:
+def normalize_space(text: str) -> str:
     return " ".join(text.split())
 
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, Seen]:
-    return {file: see(file) for file in sorted(site.rglob("*.html"))}
+    return {file: parse_page(file) for file in sorted(site.rglob("*.html"))}
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def results(rated: Path) -> Results:
     return read_results(rated / "results.json")
 
 
-def test_every_link_leads_somewhere_inside(site: Path, pages: dict[Path, Seen]) -> None:
+def test_every_link_resolves_within_the_site(site: Path, pages: dict[Path, Seen]) -> None:
     """Every link leads to an existing file and id, and every page can be reached."""
     reached = {site / "index.html"}
     for file, seen in pages.items():
@@ -96,7 +96,7 @@ def test_every_link_leads_somewhere_inside(site: Path, pages: dict[Path, Seen]) 
     assert {path.parent.name for path in pages} == {site.name, "games", "players", "pairings", "matches"}
 
 
-def test_pages_run_only_the_scripts_that_step_and_sort(site: Path, pages: dict[Path, Seen]) -> None:
+def test_pages_run_only_the_site_scripts(site: Path, pages: dict[Path, Seen]) -> None:
     for file, seen in pages.items():
         raw = file.read_text(encoding="utf-8")
         scripts = [script.get("src") for script in seen.scripts if script.get("type") != "application/json"]
@@ -112,42 +112,44 @@ def test_pages_run_only_the_scripts_that_step_and_sort(site: Path, pages: dict[P
         assert not {"\x1b", "\u202e"} & set(raw), file
 
 
-def test_hostile_names_are_shown_as_they_are_written(site: Path) -> None:
-    shown = see(site / "players" / f"{make_slug(HOSTILE)}.html").text
+def test_hostile_names_are_escaped(site: Path) -> None:
+    shown = parse_page(site / "players" / f"{make_slug(HOSTILE)}.html").text
     assert "hostile:<script>document.title='owned'</script>\"'&␛[31m⟨U+202E⟩x" in shown
-    ten = see(site / "players" / "mcts-10.html").text
+    ten = parse_page(site / "players" / "mcts-10.html").text
     assert "Searcher <i>Ten</i>" in ten
     assert "as a submission" in ten
-    assert "entered by Somebody , 2026-01-02" in plain(ten)
-    assert "A <b>small</b> board" in see(site / "index.html").text
+    assert "entered by Somebody , 2026-01-02" in normalize_space(ten)
+    assert "A <b>small</b> board" in parse_page(site / "index.html").text
 
 
-def test_matches_name_players_by_their_labels_and_lead_to_their_pages(site: Path) -> None:
-    pages = [see(file) for file in (site / "matches").iterdir() if "mcts-10" in file.name]
+def test_match_pages_link_player_labels(site: Path) -> None:
+    pages = [parse_page(file) for file in (site / "matches").iterdir() if "mcts-10" in file.name]
     assert pages
     for page in pages:
         assert "Searcher <i>Ten</i>" in page.title
-        assert "Searcher <i>Ten</i> mcts-10" in plain(page.text)
+        assert "Searcher <i>Ten</i> mcts-10" in normalize_space(page.text)
         assert "../players/mcts-10.html" in page.links
-    assert any("(Searcher <i>Ten</i>) wins." in plain(page.text) for page in pages)
+    assert any("(Searcher <i>Ten</i>) wins." in normalize_space(page.text) for page in pages)
 
 
-def test_the_commands_that_make_a_board_enter_its_players(site: Path) -> None:
+def test_page_shows_the_commands_that_add_its_players(site: Path) -> None:
     added = "run --out small --add mcts-10 --game tic_tac_toe --label 'Searcher <i>Ten</i>' --by Somebody --seed 9"
-    assert added in plain(see(site / "how.html").text)
+    assert added in normalize_space(parse_page(site / "how.html").text)
 
 
-def test_plugins_that_a_board_needs_are_named(tmp_path: Path) -> None:
+def test_required_plugins_are_listed(tmp_path: Path) -> None:
     head = 'name = "tiles"\ngroups = 1\nplayers = ["random"]\n'
     board = Board.open_or_create(tmp_path / "board", parse_suite(f'{head}[[games]]\nname = "2048"\n'))
     assert play_board(board, 1).complete
     write_results(board, compute_results(board, samples=5))
     write_site(board, tmp_path / "site", replays=0)
-    assert f"It needs gymposium-2048 {version('gymposium-2048')}." in plain(see(tmp_path / "site" / "how.html").text)
+    assert f"It needs gymposium-2048 {version('gymposium-2048')}." in normalize_space(
+        parse_page(tmp_path / "site" / "how.html").text
+    )
 
 
-def test_the_board_says_what_the_results_say(site: Path, results: Results) -> None:
-    shown = plain(see(site / "index.html").text)
+def test_board_page_matches_the_results(site: Path, results: Results) -> None:
+    shown = normalize_space(parse_page(site / "index.html").text)
     assert results.joint is not None
     for row in results.joint.standings:
         assert words.format_rating(row) in shown
@@ -155,7 +157,7 @@ def test_the_board_says_what_the_results_say(site: Path, results: Results) -> No
     assert "Not on the joint board: 1 player" in shown
     assert "Player Not played Searcher <i>Ten</i> Texas hold'em" in shown
     for game in results.games:
-        page = plain(see(site / "games" / f"{make_slug(game.game)}.html").text)
+        page = normalize_space(parse_page(site / "games" / f"{make_slug(game.game)}.html").text)
         for mean in game.means or ():
             assert words.format_mean(mean.returned) in page
             assert words.format_mean(mean.returned) in shown
@@ -164,8 +166,8 @@ def test_the_board_says_what_the_results_say(site: Path, results: Results) -> No
         assert words.describe_counts(game) in page
 
 
-def test_the_first_table_says_who_leads_with_the_best_language_model(site: Path, results: Results) -> None:
-    shown = plain(see(site / "index.html").text)
+def test_first_table_shows_the_leader_and_best_language_model(site: Path, results: Results) -> None:
+    shown = normalize_space(parse_page(site / "index.html").text)
     assert "1 player is a language model; the others" in shown  # the one that reports tokens
     for board, title in ((results.joint, "All zero-sum games"), (results.games[0].board, "Tic-tac-toe")):
         assert board is not None
@@ -179,21 +181,21 @@ def test_the_first_table_says_who_leads_with_the_best_language_model(site: Path,
     assert shown.index("Language models hostile:") < shown.index("Anchors: search and other programs")
 
 
-def test_poker_is_ordered_by_what_is_won(site: Path, results: Results) -> None:
+def test_poker_is_ordered_by_returns(site: Path, results: Results) -> None:
     poker = next(game for game in results.games if game.game.startswith("universal_poker"))
     assert poker.by_return
     assert poker.board is not None
     won = [row.returned.value for row in poker.board.standings if row.returned is not None]
     assert len(won) == 4
     assert won == sorted(won, reverse=True)
-    shown = plain(see(site / "index.html").text)
+    shown = normalize_space(parse_page(site / "index.html").text)
     table = shown[shown.index("Texas hold'em : what is won") :]
     places = [table.index(words.format_mean(row.returned)) for row in poker.board.standings]
     assert places == sorted(places)
 
 
-def test_a_player_s_page_has_its_results_by_opponent_and_seat(site: Path, rated: Path) -> None:
-    shown = plain(see(site / "players" / "greedy.html").text)
+def test_player_page_has_results_by_opponent_and_seat(site: Path, rated: Path) -> None:
+    shown = normalize_space(parse_page(site / "players" / "greedy.html").text)
     poker = [
         record
         for _, record in Board(rated).records()
@@ -207,17 +209,17 @@ def test_a_player_s_page_has_its_results_by_opponent_and_seat(site: Path, rated:
         assert f"random Texas hold'em {seat} {len(mine)} {how} {mean:.2f}" in shown
 
 
-def test_a_game_s_page_has_its_rules_and_its_yardsticks(site: Path, rated: Path) -> None:
-    page = see(site / "games" / "tic_tac_toe.html")
+def test_game_page_has_rules_and_yardsticks(site: Path, rated: Path) -> None:
+    page = parse_page(site / "games" / "tic_tac_toe.html")
     game = Board(rated).suite.games[0].load()
-    assert plain(game.rules(0)) in plain(page.text)
-    assert "Against random play, no player can win more than 96.7% of the matches" in plain(page.text)
+    assert normalize_space(game.rules(0)) in normalize_space(page.text)
+    assert "Against random play, no player can win more than 96.7% of the matches" in normalize_space(page.text)
     assert game.spec.best_play in page.text
 
 
-def test_a_pairing_s_page_has_every_match_and_says_how_many_can_be_stepped_through(site: Path, rated: Path) -> None:
-    page = see(site / "pairings" / "random--mcts-5.html")
-    shown = plain(page.text)
+def test_pairing_page_lists_matches_and_counts_replays(site: Path, rated: Path) -> None:
+    page = parse_page(site / "pairings" / "random--mcts-5.html")
+    shown = normalize_space(page.text)
     assert "2 match groups, from the side of random 0 seat 0" in shown
     assert "2 of 4 matches have a page, including 2 of" in shown
     # with three seats: lineups with greedy and with the hostile player
@@ -229,8 +231,8 @@ def test_a_pairing_s_page_has_every_match_and_says_how_many_can_be_stepped_throu
     assert len(set(mine)) >= 2
 
 
-def test_worst_losses_and_conduct_stand_on_a_player_s_page(site: Path, results: Results) -> None:
-    page = plain(see(site / "players" / f"{make_slug(HOSTILE)}.html").text)
+def test_player_page_shows_worst_losses_and_conduct(site: Path, results: Results) -> None:
+    page = normalize_space(parse_page(site / "players" / f"{make_slug(HOSTILE)}.html").text)
     conduct = next(one.conduct for one in results.players if one.player == HOSTILE)
     assert conduct.forfeits
     assert conduct.replies["cut off"]
@@ -244,26 +246,26 @@ def test_worst_losses_and_conduct_stand_on_a_player_s_page(site: Path, results: 
     assert "2.00 for 1,000 replies" in page
     assert f"Tokens written {8 * replies:,}" in page
     assert "are attested" in page
-    assert "are repeated, in a sample" in plain(see(site / "players" / "mcts-5.html").text)
+    assert "are repeated, in a sample" in normalize_space(parse_page(site / "players" / "mcts-5.html").text)
 
 
-def test_unparsable_replies_are_shown_as_read_and_as_to_a_strict_reader(site: Path, results: Results) -> None:
+def test_unparsable_replies_are_counted_leniently_and_strictly(site: Path, results: Results) -> None:
     conduct = next(one.conduct for one in results.players if one.player == HOSTILE)
     replies, strictly = sum(conduct.replies.values()), conduct.replies["unparsable"] + conduct.repaired
     assert conduct.repaired
-    page = plain(see(site / "players" / f"{make_slug(HOSTILE)}.html").text)
+    page = normalize_space(parse_page(site / "players" / f"{make_slug(HOSTILE)}.html").text)
     assert f"Repaired by its lenient reader {conduct.repaired} {conduct.repaired / replies:.1%}" in page
     assert f"Unparsable to a strict reader {strictly} {strictly / replies:.1%}" in page
-    assert "lenient" not in plain(see(site / "players" / "random.html").text)
-    table = plain(see(site / "players.html").text)
+    assert "lenient" not in normalize_space(parse_page(site / "players" / "random.html").text)
+    table = normalize_space(parse_page(site / "players.html").text)
     assert "Read by Repaired Unparsable if strict" in table
     assert f"move-lenient {conduct.repaired} {conduct.repaired / replies:.1%} {strictly}" in table
 
 
-def test_what_the_figures_mean_and_how_they_were_made_is_said(site: Path, results: Results) -> None:
-    page = plain(see(site / "how.html").text)
+def test_method_page_explains_the_figures(site: Path, results: Results) -> None:
+    page = normalize_space(parse_page(site / "how.html").text)
     for note in results.method.notes:
-        assert plain(note) in page
+        assert normalize_space(note) in page
     assert "does not answer within 60 s, forfeits that match" in page
     plugins = r"(--plugin \w+\.py )*"
     assert re.search(rf"gymposium {plugins}--plugin hostile_players\.py {plugins}leaderboard verify small", page)
@@ -275,11 +277,11 @@ def walk(folder: Path) -> Iterator[tuple[str, bytes]]:
             yield file.relative_to(folder).as_posix(), file.read_bytes()
 
 
-def test_what_is_on_the_board_is_on_the_site(site: Path, rated: Path) -> None:
+def test_site_includes_the_board_files(site: Path, rated: Path) -> None:
     assert dict(walk(site / "board")) == dict(walk(rated))
 
 
-def test_what_is_uncertain_is_flagged(board: Board, tmp_path: Path) -> None:
+def test_uncertain_results_are_flagged(board: Board, tmp_path: Path) -> None:
     """A cycle, a player without a rating, a player that never lost, and lines that are not records."""
     results = json.loads((board.path / "results.json").read_text())
     best, second, *_, last = results["joint"]["standings"]
@@ -289,7 +291,7 @@ def test_what_is_uncertain_is_flagged(board: Board, tmp_path: Path) -> None:
     results["unreadable"] = 2
     (board.path / "results.json").write_text(json.dumps(results))
     write_site(board, tmp_path / "out", replays=0)
-    shown = plain(see(tmp_path / "out" / "index.html").text)
+    shown = normalize_space(parse_page(tmp_path / "out" / "index.html").text)
     assert "≥ 123" in shown
     assert f"{best['player']} beats {second['player']} beats random beats {best['player']} ." in shown
     assert "Not enough data to rate hostile:" in shown

@@ -1,4 +1,4 @@
-"""Verification finds tampering with the set of matches, the results, the suite and the entries."""
+"""Verification detects tampering with matches, results, the suite and entries."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from .copies import Copy, put
         (lambda lines: lines.append(lines[0].replace("-5/0-0", "-5/2-0")), "the schedule has no such match"),
     ],
 )
-def test_the_matches_are_those_of_the_schedule_each_once(change: Any, said: str, copy: Copy) -> None:
+def test_matches_must_follow_the_schedule(change: Any, said: str, copy: Copy) -> None:
     copy.lines(copy.file("tic_tac_toe", "random", "mcts-5"), change)
     [finding] = copy.findings(only="mcts-5")
     assert finding.about == "schedule"
     assert said in finding.what
 
 
-def test_a_file_that_is_gone_and_one_too_many_are_found(copy: Copy) -> None:
+def test_missing_and_extra_files_are_reported(copy: Copy) -> None:
     file = copy.file("tic_tac_toe", "random", "mcts-5")
     file.rename(file.with_name("more.jsonl"))
     findings = copy.findings(only="mcts-5")
@@ -52,7 +52,7 @@ def test_a_file_that_is_gone_and_one_too_many_are_found(copy: Copy) -> None:
     ]
 
 
-def test_a_torn_file_is_read_to_its_last_whole_line_and_played_on(copy: Copy, plugin: Path) -> None:
+def test_truncated_file_is_read_and_resumed(copy: Copy, plugin: Path) -> None:
     file = copy.file("tic_tac_toe", "random", "mcts-5")
     whole = file.read_bytes()
     file.write_bytes(whole[:-30])
@@ -65,7 +65,7 @@ def test_a_torn_file_is_read_to_its_last_whole_line_and_played_on(copy: Copy, pl
     assert file.read_bytes() == whole
 
 
-def test_a_compressed_board_verifies_and_is_added_to(copy: Copy, plugin: Path, tmp_path: Path) -> None:
+def test_compressed_boards_verify_and_can_be_extended(copy: Copy, plugin: Path, tmp_path: Path) -> None:
     board, plain = copy.board, copy.board.files()
     results = compute_results(board)
     packed = [compress_records(file) for file in plain]
@@ -88,7 +88,7 @@ def added(board: Board, player: str) -> list[Lineup]:
     return [one for one in make_lineups(board.suite, board.entries()) if one.players[-1] == player]
 
 
-def test_no_match_is_appended_to_a_compressed_file(copy: Copy, plugin: Path) -> None:
+def test_refuses_to_append_to_compressed_files(copy: Copy, plugin: Path) -> None:
     file = copy.file("tic_tac_toe", "random", "mcts-5")
     copy.lines(file, lambda lines: lines.pop())
     packed = compress_records(file)
@@ -109,7 +109,7 @@ def test_no_match_is_appended_to_a_compressed_file(copy: Copy, plugin: Path) -> 
         copy.findings(only="mcts-5")
 
 
-def test_junk_in_the_middle_is_named(copy: Copy) -> None:
+def test_invalid_lines_are_reported(copy: Copy) -> None:
     copy.lines(copy.file("tic_tac_toe", "random", "mcts-5"), lambda lines: lines.insert(1, '{"half'))
     [finding] = copy.findings(only="mcts-5")
     assert (finding.about, finding.where.rpartition(":")[2]) == ("file", "2")
@@ -128,7 +128,7 @@ def test_junk_in_the_middle_is_named(copy: Copy) -> None:
         (lambda data: data.pop("joint"), "holds no results"),
     ],
 )
-def test_a_changed_figure_in_the_results_is_found(change: Any, said: str, copy: Copy) -> None:
+def test_changed_results_are_detected(change: Any, said: str, copy: Copy) -> None:
     copy.edit(copy.path / "results.json", change)
     verification = copy.verify(sample=0)
     assert verification.results == "differ"
@@ -136,7 +136,7 @@ def test_a_changed_figure_in_the_results_is_found(change: Any, said: str, copy: 
     assert said in verification.findings[0].what
 
 
-def test_figures_that_were_measured_beside_an_entry_are_measured_again(copy: Copy) -> None:
+def test_exact_figures_are_recomputed(copy: Copy) -> None:
     board = copy.board
     file = write_exact(board, next(entry for entry in board.entries() if entry.player == "random"))
     assert copy.findings(sample=0, only="random") == []
@@ -151,7 +151,7 @@ def list_entries(findings: Sequence[Finding]) -> list[str]:
 
 
 @pytest.mark.parametrize(("was", "is_now"), [("groups = 2", "groups = 1"), ("seed = 5", "seed = 6"), ("60.0", "70.0")])
-def test_a_changed_suite_is_refused_for_every_entry(was: str, is_now: str, copy: Copy) -> None:
+def test_changed_suite_is_reported_for_every_entry(was: str, is_now: str, copy: Copy) -> None:
     suite = copy.path / "suite.toml"
     suite.write_text(suite.read_text().replace(was, is_now))
     messages = list_entries(copy.findings())
@@ -176,7 +176,7 @@ def test_a_changed_suite_is_refused_for_every_entry(was: str, is_now: str, copy:
         put("by", "Me"),
     ],
 )
-def test_an_entry_that_was_changed_is_found_by_its_digest(change: Any, copy: Copy) -> None:
+def test_changed_entry_fails_its_digest(change: Any, copy: Copy) -> None:
     copy.edit(copy.board.entry_file("greedy"), change)
     assert any("was changed after it was made" in one for one in list_entries(copy.findings(only="greedy")))
     with pytest.raises(BadRecord, match="was changed after it was made"):
@@ -204,26 +204,26 @@ def seal(copy: Copy, slug: str, **change: Any) -> None:
         ({"decoding": {"temperature": 0.5}}, "decoding temperature was 0.5, but is None here"),
     ],
 )
-def test_an_entry_sealed_anew_is_held_against_suite_and_player(change: dict[str, Any], said: str, copy: Copy) -> None:
+def test_resealed_entry_is_checked_against_suite_and_player(change: dict[str, Any], said: str, copy: Copy) -> None:
     seal(copy, "greedy", **change)
     assert any(said in one for one in list_entries(copy.findings()))
 
 
-def test_the_seed_of_a_submission_is_found_in_its_matches(copy: Copy) -> None:
+def test_submission_seed_is_checked_against_matches(copy: Copy) -> None:
     seal(copy, "secret", seed=4)
     findings = copy.findings(only="secret")
     assert len(findings) == 16
     assert all(one.what.startswith("seed is ") for one in findings)
 
 
-def test_prompts_of_an_entry_are_made_again(copy: Copy) -> None:
+def test_entry_prompts_are_recomputed(copy: Copy) -> None:
     prompt = read_entry(copy.board.entry_file("greedy")).prompt
     digests = {**prompt.digests, "kuhn_poker": "0" * 12}
     seal(copy, "greedy", prompt=prompt.model_copy(update={"digests": digests}))
     assert any("its prompt in kuhn_poker has the digest '000000000000'" in one for one in list_entries(copy.findings()))
 
 
-def test_code_of_another_version_is_not_asked_and_that_is_said(copy: Copy) -> None:
+def test_other_code_versions_are_noted_and_not_rerun(copy: Copy) -> None:
     revision = read_entry(copy.board.entry_file("greedy")).revision
     seal(copy, "greedy", revision=revision.model_copy(update={"code": {**revision.code, "version": "0.0.1"}}))
     verification = copy.verify(only="greedy")
@@ -245,7 +245,7 @@ def weights(copy: Copy) -> Iterator[tuple[Entry, Path]]:
         file.write_text(before)
 
 
-def test_swapped_weights_are_found_and_never_played(copy: Copy, plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_swapped_weights_are_detected_and_never_run(copy: Copy, plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GYMPOSIUM_ALLOW", "weighted:*")
     with weights(copy) as (entry, file):
         file.write_text("4")
@@ -258,7 +258,7 @@ def test_swapped_weights_are_found_and_never_played(copy: Copy, plugin: Path, mo
         assert again.played == 0
 
 
-def test_who_is_not_here_is_not_asked_and_the_rest_is_checked(copy: Copy) -> None:
+def test_unavailable_players_are_skipped_and_the_rest_checked(copy: Copy) -> None:
     with weights(copy) as (entry, file):
         file.unlink()
         verification = copy.verify(only=entry.slug)
@@ -270,7 +270,7 @@ def test_who_is_not_here_is_not_asked_and_the_rest_is_checked(copy: Copy) -> Non
         assert [one.about for one in copy.findings(only=entry.slug)] == ["record"]
 
 
-def test_entries_that_are_gone_or_called_otherwise_are_found(copy: Copy) -> None:
+def test_missing_or_renamed_entries_are_detected(copy: Copy) -> None:
     shutil.rmtree(copy.path / "entries/greedy")
     (copy.path / "entries/mcts-5").rename(copy.path / "entries/mcts-6")
     messages = "\n".join(list_entries(copy.findings()))
@@ -278,12 +278,12 @@ def test_entries_that_are_gone_or_called_otherwise_are_found(copy: Copy) -> None
     assert "belongs in the folder 'mcts-5'" in messages
 
 
-def test_there_must_be_such_an_entry(copy: Copy) -> None:
+def test_unknown_entry_suggests_the_nearest(copy: Copy) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'greedy'"):
         copy.verify(only="gredy")
 
 
-def test_an_entry_says_who_and_what_it_is(copy: Copy) -> None:
+def test_entry_records_its_metadata(copy: Copy) -> None:
     with weights(copy) as (entry, file):
         assert (entry.label, entry.by, entry.made, entry.seed) == ("By weights", "Somebody", "2026-01-02", 11)
         assert [*entry.revision.files] == [str(file)]
@@ -294,7 +294,7 @@ def test_an_entry_says_who_and_what_it_is(copy: Copy) -> None:
     assert Entry.model_validate_json(secret.text()) == secret
 
 
-def _twice(text: str) -> str:
+def _duplicate(text: str) -> str:
     return text.replace('"seed":', '"seed":1,"seed":', 1)
 
 
@@ -304,7 +304,7 @@ def _twice(text: str) -> str:
         (lambda lines: lines.reverse(), "comes after small/tic_tac_toe/random--mcts-5/1-1, but is planned before it"),
         (lambda lines: lines.insert(1, ""), "the line is empty"),
         (lambda lines: lines.append(""), "the line is empty"),
-        (lambda lines: lines.append(_twice(lines.pop())), "the key 'seed' is repeated"),
+        (lambda lines: lines.append(_duplicate(lines.pop())), "the key 'seed' is repeated"),
         (lambda lines: lines.insert(0, lines.pop(0).replace(",", ", ", 1)), "not in gymposium's format"),
         (
             lambda lines: lines.insert(0, lines.pop(0).replace('"text":', '"note":1,"text":', 1)),
@@ -321,13 +321,13 @@ def _twice(text: str) -> str:
         (lambda lines: lines.insert(0, lines.pop(0).replace('"text":', '"seconds":9.0,"text":')), "its time recorded"),
     ],
 )
-def test_changed_lines_are_found(change: Any, said: str, copy: Copy) -> None:
+def test_changed_lines_are_detected(change: Any, said: str, copy: Copy) -> None:
     copy.lines(copy.file("tic_tac_toe", "random", "mcts-5"), change)
     assert any(said in finding.what for finding in copy.findings(only="mcts-5"))
 
 
 @pytest.mark.parametrize("line", ["", "{}"])
-def test_the_problems_of_a_file_are_bounded(line: str, copy: Copy) -> None:
+def test_problems_per_file_are_limited(line: str, copy: Copy) -> None:
     copy.lines(copy.file("tic_tac_toe", "random", "mcts-5"), lambda lines: lines.extend([line] * 20_000))
     findings = copy.findings(only="mcts-5")
     assert any("the rest is unchecked" in finding.what for finding in findings)
@@ -360,12 +360,12 @@ def _to_a_pipe(path: Path) -> None:
         (lambda path: (path.parents[2] / ".cache").mkdir(), "does not belong"),
     ],
 )
-def test_links_and_foreign_files_are_found(change: Any, said: str, copy: Copy) -> None:
+def test_links_and_foreign_files_are_detected(change: Any, said: str, copy: Copy) -> None:
     change(copy.file("tic_tac_toe", "random", "mcts-5"))
     assert any(said in finding.what for finding in copy.findings(only="mcts-5"))
 
 
-def test_what_lies_beside_entries_is_found(copy: Copy) -> None:
+def test_extra_files_are_reported(copy: Copy) -> None:
     (copy.path / "results.json").unlink()
     for name in ("suite.bak", "entries/notes.txt", "more/file"):
         (copy.path / name).parent.mkdir(exist_ok=True)
@@ -375,22 +375,20 @@ def test_what_lies_beside_entries_is_found(copy: Copy) -> None:
     assert places == {"suite.bak", "entries/notes.txt", "more", "more/file"}
 
 
-def test_a_built_site_beside_the_entries_is_no_mismatch(copy: Copy) -> None:
+def test_built_site_is_not_a_mismatch(copy: Copy) -> None:
     write_site(copy.board, copy.path / "site", replays=1)
     verification = verify_board(copy.board, sample=0, seed=1)
     assert not [finding for finding in verification.findings if "site" in finding.where]
     assert any("The pages in site/ are not checked" in note for note in verification.notes)
 
 
-def test_a_file_that_says_something_twice_is_found(copy: Copy) -> None:
+def test_duplicate_keys_are_detected(copy: Copy) -> None:
     entry = copy.board.entry_file("mcts-5")
     entry.write_text(entry.read_text().replace('"label":', '"label": "x", "label":', 1))
     assert any("the key 'label' is repeated" in finding.what for finding in copy.findings(only="mcts-5"))
 
 
-def test_files_that_an_entry_names_are_read_only_where_it_is_allowed(
-    copy: Copy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_entry_files_are_read_only_with_permission(copy: Copy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An entry of random play names a file of this machine."""
     (tmp_path / "mine").write_text("secret")
     revision = read_entry(copy.board.entry_file("random")).revision
@@ -400,6 +398,6 @@ def test_files_that_an_entry_names_are_read_only_where_it_is_allowed(
     assert any("its digest is" in finding.what for finding in copy.findings(only="random"))
 
 
-def test_who_can_be_asked_again_must_not_say_otherwise(copy: Copy) -> None:
+def test_repeatable_players_must_be_declared_so(copy: Copy) -> None:
     seal(copy, "greedy", repeats=None)
     assert any("repeats was None, but is 'quickly' here" in finding.what for finding in copy.findings(only="greedy"))

@@ -1,4 +1,4 @@
-"""Verification accepts a board as played, and finds every change of a record at its place."""
+"""Verification accepts a played board and locates every change of a record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .copies import Copy, put
 BROKE_OFF = Ending("broke off", detail="ValueError: engine")
 
 
-def test_a_board_as_it_was_played_agrees(copy: Copy) -> None:
+def test_untouched_board_agrees(copy: Copy) -> None:
     verification = copy.verify()
     assert (verification.findings, verification.notes, verification.results) == ([], [], "agree")
     assert (verification.matches, verification.planned) == (64, 64)
@@ -73,7 +73,7 @@ def test_a_board_as_it_was_played_agrees(copy: Copy) -> None:
         (put("events", 0), "file", "fields are missing or invalid"),
     ],
 )
-def test_a_changed_record_is_found(change: Callable[[Any], object], about: str, said: str, copy: Copy) -> None:
+def test_changed_records_are_detected(change: Callable[[Any], object], about: str, said: str, copy: Copy) -> None:
     file = copy.file("tic_tac_toe", "random", "mcts-5")
     copy.edit(file, change, line=1)
     findings = [one for one in copy.findings(only="mcts-5") if one.about == about]
@@ -82,7 +82,7 @@ def test_a_changed_record_is_found(change: Callable[[Any], object], about: str, 
     assert re.search(said, findings[0].what)
 
 
-def test_where_a_finding_says_it_is_there_it_is(copy: Copy) -> None:
+def test_findings_give_the_correct_location(copy: Copy) -> None:
     file = copy.file("kuhn_poker", "random", "greedy")
     name: list[str] = []
     copy.edit(file, lambda data: (name.append(data["id"]), data["returns"].reverse()), line=2)
@@ -92,7 +92,7 @@ def test_where_a_finding_says_it_is_there_it_is(copy: Copy) -> None:
     )
 
 
-def test_chance_is_drawn_again(copy: Copy) -> None:
+def test_chance_events_are_replayed(copy: Copy) -> None:
     """The same cards dealt in another order, which would be legal."""
     file = copy.file("kuhn_poker", "random", "mcts-5")
     copy.edit(file, lambda data: data["events"].insert(0, data["events"].pop(1)))
@@ -106,7 +106,7 @@ MOVES = ["a1", "b2", "bet", "pass", "move", "illegal"]
 
 @given(data=st.data())
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_no_change_of_a_record_is_overlooked(data: st.DataObject, played: Path, tmp_path: Path) -> None:
+def test_every_change_of_a_record_is_detected(data: st.DataObject, played: Path, tmp_path: Path) -> None:
     """Any leaf of any record of players whose moves follow from their seeds, except the versions of software."""
     shutil.rmtree(tmp_path / "board", ignore_errors=True)
     shutil.copytree(played, tmp_path / "board")

@@ -1,4 +1,4 @@
-"""Forged records that are consistent: verification finds them by asking players again."""
+"""Consistent forgeries of records are detected by rerunning players."""
 
 from __future__ import annotations
 
@@ -69,16 +69,14 @@ def forge(copy: Copy, game: str, *players: str, liar: str = "-", failing: str = 
 @pytest.mark.parametrize("players", [("random", "mcts-5"), ("random", "greedy"), ("mcts-5", "weighted")])
 @pytest.mark.parametrize("liar", [0, 1])
 @pytest.mark.parametrize("game", ["tic_tac_toe", "kuhn_poker"])
-def test_moves_are_found_that_do_not_follow_from_the_seed(
-    game: str, players: tuple[str, str], liar: int, copy: Copy
-) -> None:
+def test_forged_moves_are_detected(game: str, players: tuple[str, str], liar: int, copy: Copy) -> None:
     where = forge(copy, game, *players, liar=players[liar])
     [finding] = copy.findings(only=copy.lineup(game, *players).slugs[-1])
     assert (finding.about, finding.where) == ("reply", where)
     assert re.match(rf"seat \d \({players[liar]}.*\) replies '\S+', but asked again replies '\S+'", finding.what)
 
 
-def test_search_that_is_not_sampled_is_taken_as_it_stands_and_that_is_said(copy: Copy) -> None:
+def test_unsampled_search_is_noted_as_unchecked(copy: Copy) -> None:
     forge(copy, "tic_tac_toe", "random", "mcts-5", liar="mcts-5")
     verification = copy.verify(only="mcts-5", sample=0)
     assert verification.findings == []
@@ -89,14 +87,14 @@ def test_search_that_is_not_sampled_is_taken_as_it_stands_and_that_is_said(copy:
     )
 
 
-def test_nobody_can_foresee_which_searches_are_sampled(copy: Copy) -> None:
+def test_sampling_of_searches_is_unpredictable(copy: Copy) -> None:
     forge(copy, "tic_tac_toe", "random", "mcts-5", liar="mcts-5")
     detected = [bool(copy.findings(only="mcts-5", sample=1, seed=seed)) for seed in range(12)]
     assert {*detected} == {True, False}
     assert detected == [bool(copy.findings(only="mcts-5", sample=1, seed=seed)) for seed in range(12)]
 
 
-def test_moves_of_those_whose_word_is_all_there_is_are_called_attested(copy: Copy) -> None:
+def test_unrepeatable_moves_are_called_attested(copy: Copy) -> None:
     forge(copy, "tic_tac_toe", "random", "secret", liar="secret")
     write_results(copy.board, compute_results(copy.board))
     verification = copy.verify()
@@ -120,7 +118,7 @@ def test_moves_of_those_whose_word_is_all_there_is_are_called_attested(copy: Cop
     ],
 )
 @pytest.mark.parametrize("who", ["random", "mcts-5"])
-def test_failures_are_found_that_nobody_had(who: str, failure: Answer, said: str, copy: Copy) -> None:
+def test_forged_failures_are_detected(who: str, failure: Answer, said: str, copy: Copy) -> None:
     where = forge(copy, "tic_tac_toe", "random", "mcts-5", failing=who, failure=failure)
     [finding] = copy.findings(only="mcts-5")
     assert finding.about == "reply"
@@ -128,7 +126,7 @@ def test_failures_are_found_that_nobody_had(who: str, failure: Answer, said: str
     assert f"({who}) {said}" in finding.what
 
 
-def test_a_failure_of_a_search_is_looked_at_in_every_match(copy: Copy) -> None:
+def test_search_failures_are_always_checked(copy: Copy) -> None:
     forge(copy, "tic_tac_toe", "random", "mcts-5", failing="mcts-5", failure=PlayerFailure("ValueError", own=True))
     assert copy.findings(only="mcts-5", sample=1, seed=0)
     assert copy.findings(only="mcts-5", sample=1, seed=5)
@@ -136,7 +134,7 @@ def test_a_failure_of_a_search_is_looked_at_in_every_match(copy: Copy) -> None:
     assert player.unchecked_failures == 1
 
 
-def test_failures_that_were_real_are_confirmed(plugin: Path, tmp_path: Path) -> None:
+def test_real_failures_are_confirmed(plugin: Path, tmp_path: Path) -> None:
     """Players that raise, hang, or end their process, each alone at blackjack."""
     names = [f"failing-{how}" for how in ("raises", "hangs", "dies")]
     head = f'name = "failing"\ngroups = 2\nwatchdog = 1.0\nplayers = {json.dumps(names)}\n'

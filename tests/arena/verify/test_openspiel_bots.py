@@ -1,4 +1,4 @@
-"""A board with bots of OpenSpiel: it verifies, and the bots are asked again."""
+"""A board with OpenSpiel bots verifies, and its bots are rerun."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def played(path: Path) -> Board:
     return board
 
 
-def test_a_board_with_bots_verifies_and_its_bots_are_asked_again(tmp_path: Path) -> None:
+def test_board_with_bots_verifies_by_rerunning_them(tmp_path: Path) -> None:
     verified = verify_board(played(tmp_path / "board"))
     assert verified.findings == []
     asked = {player.player: player.asked for player in verified.players}
@@ -40,7 +40,7 @@ def test_a_board_with_bots_verifies_and_its_bots_are_asked_again(tmp_path: Path)
     assert asked[FIXED] > 0
 
 
-def test_equal_seeds_make_equal_boards(tmp_path: Path) -> None:
+def test_equal_seeds_give_equal_boards(tmp_path: Path) -> None:
     one, other = (played(tmp_path / name) for name in ("one", "other"))
     files = sorted(file.relative_to(one.path) for file in one.path.rglob("*.jsonl"))
     assert len(files) == 4

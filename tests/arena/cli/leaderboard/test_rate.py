@@ -41,7 +41,7 @@ def board(played: Path, tmp_path: Path) -> Path:
     return shutil.copytree(played, tmp_path / "tiny")
 
 
-def test_it_prints_and_writes_the_same(gymposium: Run, board: Path) -> None:
+def test_printed_and_written_ratings_agree(gymposium: Run, board: Path) -> None:
     done = gymposium("leaderboard", "rate", "tiny", "--payoff")
     assert done.returncode == 0, done.stderr
     assert "Written: tiny/results.json" in done.stderr
@@ -61,7 +61,7 @@ def test_it_prints_and_writes_the_same(gymposium: Run, board: Path) -> None:
     assert f"{results.joint.standings[0].rating:.0f} [" in joint
 
 
-def test_players_go_by_their_labels(gymposium: Run, board: Path) -> None:
+def test_players_are_shown_by_label(gymposium: Run, board: Path) -> None:
     added = ("--add", "greedy", "--label", "Takes what it sees", "--game", "kuhn_poker", "-j", "1")
     assert gymposium("leaderboard", "run", "--out", "tiny", *added).returncode == 0
     done = gymposium("leaderboard", "rate", "tiny", "--payoff")
@@ -72,7 +72,7 @@ def test_players_go_by_their_labels(gymposium: Run, board: Path) -> None:
     assert all("greedy" not in text for text in boards)
 
 
-def test_json_is_what_stands_in_the_file(gymposium: Run, board: Path) -> None:
+def test_json_output_equals_the_file(gymposium: Run, board: Path) -> None:
     done = gymposium("leaderboard", "rate", "tiny", "--json", "--exact", "random")
     assert done.returncode == 0, done.stderr
     assert done.stdout == (board / "results.json").read_text()
@@ -80,13 +80,13 @@ def test_json_is_what_stands_in_the_file(gymposium: Run, board: Path) -> None:
     assert measured["games"]["kuhn_poker"]["exploitability"] == pytest.approx(11 / 24, abs=1e-6)
 
 
-def test_the_schema_is_printed_without_a_board(gymposium: Run) -> None:
+def test_schema_is_printed_without_a_board(gymposium: Run) -> None:
     done = gymposium("leaderboard", "rate", "--schema")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["title"] == "Results"
 
 
-def test_what_cannot_be_rated_is_told(gymposium: Run, board: Path) -> None:
+def test_unratable_input_is_an_error(gymposium: Run, board: Path) -> None:
     done = gymposium("leaderboard", "rate", "nowhere")
     assert (done.returncode, "is not a board" in done.stderr) == (2, True)
     done = gymposium("leaderboard", "rate", "tiny", "--exact", "mcst-10")
@@ -102,13 +102,13 @@ def test_what_cannot_be_rated_is_told(gymposium: Run, board: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["verify", "replay"])
-def test_a_board_is_told_from_a_run(gymposium: Run, board: Path, verb: str) -> None:
+def test_run_commands_recognize_a_board(gymposium: Run, board: Path, verb: str) -> None:
     done = gymposium(verb, "tiny")
     assert done.returncode == 2
     assert done.stderr.endswith("To verify a board:  gymposium leaderboard verify tiny\n")
 
 
-def test_a_board_without_a_match_is_not_rated(gymposium: Run, tmp_path: Path) -> None:
+def test_refuses_to_rate_an_empty_board(gymposium: Run, tmp_path: Path) -> None:
     Board.open_or_create(tmp_path / "fresh", parse_suite(SUITE))
     done = gymposium("leaderboard", "rate", "fresh")
     assert done.returncode == 2

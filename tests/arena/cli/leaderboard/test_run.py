@@ -1,4 +1,4 @@
-"""`gymposium leaderboard run`: tournaments continue after failures of players, and interruptions change no file."""
+"""`gymposium leaderboard run`: tournaments survive failing players, and interruptions do not change files."""
 
 from __future__ import annotations
 
@@ -65,9 +65,7 @@ CRASHES = {
 
 # the one that hangs meets no other, since each of its failures takes the whole time limit
 @pytest.mark.parametrize("odd", [["raises", "illegal", "malformed", "dies"], ["hangs"]])
-def test_players_that_misbehave_forfeit_what_they_spoilt_and_the_rest_goes_on(
-    odd: list[str], gymposium: Any, tmp_path: Path
-) -> None:
+def test_failing_players_forfeit_only_their_matches(odd: list[str], gymposium: Any, tmp_path: Path) -> None:
     """The odd players fail in deals 0 and 3."""
     suite = write_suite(tmp_path, "random", *(f"odd-{what}" for what in odd), groups=2, watchdog=3.0)
     suite_text = Path(suite).read_text().replace('[[games]]\nname = "leduc_poker"\n', "")
@@ -96,7 +94,7 @@ def test_players_that_misbehave_forfeit_what_they_spoilt_and_the_rest_goes_on(
     assert "forfeits that match" in run.stderr
 
 
-def test_a_worker_that_ends_while_no_player_is_asked_is_replaced_a_few_times(gymposium: Any, tmp_path: Path) -> None:
+def test_workers_dying_at_startup_are_replaced_a_few_times(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", "odd-stillborn")
     run = gymposium("--plugin", ODD, "leaderboard", "run", suite, "--out", "board", "--jobs", "1")
     assert run.returncode == 1
@@ -104,7 +102,7 @@ def test_a_worker_that_ends_while_no_player_is_asked_is_replaced_a_few_times(gym
     assert matches(tmp_path / "board") == {}
 
 
-def test_what_cannot_be_reached_is_nobody_s_loss_and_is_played_when_it_is_back(gymposium: Any, tmp_path: Path) -> None:
+def test_matches_with_unreachable_players_are_played_later(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", "odd-unreachable")
     command = ("--plugin", ODD, "leaderboard", "run", suite, "--out", "board", "--jobs", "1")
     run = gymposium(*command)
@@ -124,7 +122,7 @@ def test_what_cannot_be_reached_is_nobody_s_loss_and_is_played_when_it_is_back(g
     assert len(now) == 8
 
 
-def test_killed_at_any_moment_and_run_again_the_files_are_the_same(gymposium: Any, tmp_path: Path) -> None:
+def test_killed_run_resumes_to_identical_files(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", "greedy", "mcts-5", groups=6)
     whole = gymposium("leaderboard", "run", suite, "--out", "whole", "--jobs", "1")
     assert whole.returncode == 0, whole.stderr
@@ -163,7 +161,7 @@ def test_killed_at_any_moment_and_run_again_the_files_are_the_same(gymposium: An
     assert len(matches(tmp_path / "killed")) == 72
 
 
-def test_who_stops_it_is_told_how_to_go_on(tmp_path: Path) -> None:
+def test_interrupted_run_prints_the_resume_command(tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", "odd-waits")
     call = tmp_path / "call"
     os.mkfifo(call)
@@ -185,7 +183,7 @@ def test_who_stops_it_is_told_how_to_go_on(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
-def test_who_is_added_meets_all_that_were_there_under_a_seed_of_its_own(gymposium: Any, tmp_path: Path) -> None:
+def test_added_player_meets_everyone_under_its_own_seed(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", "greedy")
     assert gymposium("leaderboard", "run", suite, "--out", "board", "-j", "1").returncode == 0
     before = files(tmp_path / "board")
@@ -210,7 +208,7 @@ def test_who_is_added_meets_all_that_were_there_under_a_seed_of_its_own(gymposiu
     assert seeds.isdisjoint(others)
 
 
-def test_a_player_that_is_on_the_board_is_not_entered_otherwise(gymposium: Any, tmp_path: Path) -> None:
+def test_refuses_to_reenter_a_player_with_other_settings(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", groups=1)
     command = ("leaderboard", "run", "--out", "board", "-j", "1", "--add", "greedy")
     first = (*command, "--seed", "1", "--game", "tic_tac_toe", "--label", "Greedy")
@@ -224,7 +222,7 @@ def test_a_player_that_is_on_the_board_is_not_entered_otherwise(gymposium: Any, 
         assert files(tmp_path / "board") == before
 
 
-def test_a_board_without_a_match_to_play_is_an_error(gymposium: Any, tmp_path: Path) -> None:
+def test_board_without_planned_matches_is_an_error(gymposium: Any, tmp_path: Path) -> None:
     run = gymposium("leaderboard", "run", write_suite(tmp_path, "random"), "--out", "board", "-j", "1")
     assert run.returncode == 1
     assert "No match is planned" in run.stderr
@@ -232,7 +230,7 @@ def test_a_board_without_a_match_to_play_is_an_error(gymposium: Any, tmp_path: P
         assert "it has 2 seats, but no player has 1 opponent in it. Add players with --add PLAYER." in done.stderr
 
 
-def test_nobody_is_entered_where_an_earlier_player_needs_permission(gymposium: Any, tmp_path: Path) -> None:
+def test_adding_fails_if_an_earlier_player_needs_permission(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", groups=1)
     command = ("--plugin", ODD, "leaderboard", "run", "--out", "board", "-j", "1")
     assert gymposium(*command, suite, "--add", "odd-opens", "--game", "tic_tac_toe").returncode == 0
@@ -256,7 +254,7 @@ def test_nobody_is_entered_where_an_earlier_player_needs_permission(gymposium: A
         ),
     ],
 )
-def test_what_cannot_be_run_says_why(arguments: tuple[str, ...], said: str, gymposium: Any, tmp_path: Path) -> None:
+def test_invalid_arguments_are_errors(arguments: tuple[str, ...], said: str, gymposium: Any, tmp_path: Path) -> None:
     write_suite(tmp_path, "random", "greedy")
     run = gymposium("leaderboard", "run", *arguments)
     assert run.returncode == 2

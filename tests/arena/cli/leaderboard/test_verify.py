@@ -1,4 +1,4 @@
-"""`gymposium leaderboard verify`: its output as text and JSON, and its exit codes."""
+"""`gymposium leaderboard verify`: text and JSON output, and exit codes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def board(played: Path, tmp_path: Path) -> Path:
     return shutil.copytree(played, tmp_path / "tiny")
 
 
-def test_processes_find_what_one_finds(gymposium: Run, board: Path) -> None:
+def test_parallel_verification_matches_serial(gymposium: Run, board: Path) -> None:
     several = gymposium("leaderboard", "verify", "tiny", "--json", "--jobs", "2", "--seed", "3")
     alone = gymposium("leaderboard", "verify", "tiny", "--json", "--jobs", "1", "--seed", "3")
     assert (several.returncode, alone.returncode) == (0, 0), several.stderr + alone.stderr
@@ -52,7 +52,7 @@ def test_processes_find_what_one_finds(gymposium: Run, board: Path) -> None:
     assert [one["evidence"] for one in found["players"]] == ["all repeated"] * 2
 
 
-def test_a_huge_file_of_matches_is_not_read(gymposium: Run, board: Path) -> None:
+def test_huge_match_files_are_not_read(gymposium: Run, board: Path) -> None:
     file = next(board.glob("entries/mcts-3/matches/kuhn_poker/*.jsonl"))
     with open(file, "r+b") as sparse:
         sparse.truncate(2**38)
@@ -63,7 +63,7 @@ def test_a_huge_file_of_matches_is_not_read(gymposium: Run, board: Path) -> None
     assert (where, "it cannot be read (it is larger than 1,073,741,824 bytes)") in found
 
 
-def test_what_does_not_agree_is_told_and_ends_with_one(gymposium: Run, board: Path) -> None:
+def test_mismatches_are_reported_with_exit_code_1(gymposium: Run, board: Path) -> None:
     file = next(board.glob("entries/mcts-3/matches/kuhn_poker/*.jsonl"))
     first, *rest = file.read_text().splitlines()
     data = json.loads(first)
@@ -79,7 +79,7 @@ def test_what_does_not_agree_is_told_and_ends_with_one(gymposium: Run, board: Pa
     assert (done.returncode, "results.json was not compared; no match to verify." in done.stdout) == (0, True)
 
 
-def test_the_published_schema_is_the_one_that_is_printed_and_entries_keep_to_it(gymposium: Run, board: Path) -> None:
+def test_printed_schema_is_published_and_entries_conform(gymposium: Run, board: Path) -> None:
     done = gymposium("leaderboard", "verify", "--schema")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == json.loads(SCHEMA.read_text()) == Entry.model_json_schema()
@@ -87,7 +87,7 @@ def test_the_published_schema_is_the_one_that_is_printed_and_entries_keep_to_it(
     assert entry.keys() == json.loads(SCHEMA.read_text())["properties"].keys()
 
 
-def test_a_board_without_a_match_does_not_agree(gymposium: Run, tmp_path: Path) -> None:
+def test_empty_board_fails_verification(gymposium: Run, tmp_path: Path) -> None:
     Board.open_or_create(tmp_path / "fresh", parse_suite(SUITE.replace(', "mcts-3"', "")))
     done = gymposium("leaderboard", "verify", "fresh", "--jobs", "1")
     assert done.returncode == 1, done.stderr
