@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium import load_game
+from gymposium import Table, load_game
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.match.score import match_score
+from gymposium.records.scores import Score
 
 
 def poker(seats: int) -> Game:
@@ -63,3 +65,24 @@ def test_unbounded_range_gives_no_score(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(endless, "utility_range", (0.0, float("inf")))
     with pytest.raises(BadOption, match="from 0 to inf"):
         match_score(endless, [3.0], 0)
+
+
+def test_a_wrong_seat_or_number_of_utilities_is_an_error() -> None:
+    for seat in (-1, 3):
+        with pytest.raises(BadOption, match=rf"seat={seat} must be a seat from 0 to 2"):
+            match_score(poker(3), (2.0, 2.0, -4.0), seat)
+    with pytest.raises(BadOption, match=r"utilities=\(1.0, -1.0\) must have one number for each of the 3 seats"):
+        match_score(poker(3), (1.0, -1.0), 0)
+
+
+@pytest.mark.parametrize("seat", [-1, 2])
+def test_results_of_a_wrong_seat_are_errors(seat: int) -> None:
+    table = Table("kuhn_poker", seats=(0, 1), seed=1)
+    with pytest.raises(BadOption, match="must be a seat from 0 to 1"):
+        table.get_return(seat)
+    while table.asked:
+        table.answer(table.asked[0].seat, "pass")
+    assert table.played is not None
+    for look in (table.get_return, table.played.result, partial(Score().add, table.played)):
+        with pytest.raises(BadOption, match="must be a seat from 0 to 1"):
+            look(seat)

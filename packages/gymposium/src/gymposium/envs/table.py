@@ -15,7 +15,7 @@ from itertools import count
 from typing import Self
 
 from gymposium.errors import BadOption, GymposiumError, UnexpectedReply, WrongType
-from gymposium.games.protocol import CHANCE, Event, Game, Match, Style
+from gymposium.games.protocol import CHANCE, Event, Game, Match, Style, require_seat
 from gymposium.games.registry import load_game
 from gymposium.match import EngineError, Guard, MatchJob, MatchResult, RunningMatch, ask_players, collect_replies
 from gymposium.match.failures import FailurePolicy
@@ -227,7 +227,8 @@ class Table:
         return self._running.penalties
 
     def get_return(self, seat: int) -> float:
-        """Return the seat's return so far, including penalties."""
+        """Return the seat's return so far, including penalties. Raises `BadOption` for an unknown seat."""
+        require_seat(seat, self.job.game.seats)
         if self.played is not None:
             return self.played.returns[seat]
         return self.match.returns()[seat] - self._running.penalties.get(seat, 0.0)

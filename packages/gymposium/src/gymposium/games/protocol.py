@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
+from gymposium.errors import BadOption
+
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
@@ -245,10 +247,17 @@ def make_replay_game(game: Game, events: Sequence[Event]) -> Game:
     return game if method is None else cast(Game, method(events))
 
 
+def require_seat(seat: int, seats: int) -> None:
+    """Raise `BadOption` for an unknown seat. As an index, -1 would select the last one."""
+    if not 0 <= seat < seats:
+        raise BadOption(f"seat={seat} must be a seat from 0 to {seats - 1}.")
+
+
 def seat_result(returns: Sequence[float], seat: int, forfeit: int | None = None) -> str:
     """Return a seat's result against the best other seat: `win`, `draw` or `loss`; `score` in single-seat games.
 
-    The seat `forfeit`, if given, loses to all others, whatever the returns."""
+    The seat `forfeit`, if given, loses to all others, whatever the returns. Raises `BadOption` for an unknown seat."""
+    require_seat(seat, len(returns))
     if len(returns) == 1:
         return "score"
     if seat == forfeit:

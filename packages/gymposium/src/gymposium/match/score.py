@@ -10,7 +10,8 @@ import math
 from collections.abc import Sequence
 
 from gymposium.errors import BadOption
-from gymposium.games.protocol import Game
+from gymposium.games.protocol import Game, require_seat
+from gymposium.util.visible import quantity
 
 
 def match_score(game: Game, utilities: Sequence[float], seat: int, forfeit: int | None = None) -> float:
@@ -22,9 +23,13 @@ def match_score(game: Game, utilities: Sequence[float], seat: int, forfeit: int 
     - More seats: the fraction of other seats that did worse, with ties counted half.
     - One seat, or a cooperative game: the utility's position between the game's minimum and maximum.
 
-    The seat `forfeit` scores 0 and ranks below all others, whatever their utilities. Raises `BadOption` if a range that
-    is needed is infinite.
+    The seat `forfeit` scores 0 and ranks below all others, whatever their utilities.
+
+    Raises `BadOption` for an unknown seat, a wrong number of utilities, and an infinite range that is needed.
     """
+    require_seat(seat, game.seats)
+    if len(utilities) != game.seats:
+        raise BadOption(f"utilities={utilities!r} must have one number for each of the {quantity(game.seats, 'seat')}.")
     if seat == forfeit:
         return 0.0
     mine = utilities[seat]

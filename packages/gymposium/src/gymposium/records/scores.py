@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import UnknownName
+from gymposium.games.protocol import require_seat
 from gymposium.match.ending import FAILURES, EndingKind
 from gymposium.match.failures import FailurePolicy
 from gymposium.records.record import Record
@@ -185,11 +186,12 @@ class Score:
     """Extra figures that the matches report (`Reports`), by name."""
 
     def add(self, played: MatchResult, seat: int) -> None:
-        """Count a finished match with the player in `seat`."""
+        """Count a finished match with the player in `seat`. Raises `BadOption` for an unknown seat."""
         self.add_record(Record.from_match(played), played.job.game, seat)
 
     def add_record(self, record: Record, game: Game, seat: int) -> None:
         """Count a recorded match of this game with the player in `seat`."""
+        require_seat(seat, len(record.returns))
         self.returns.append(record.returns[seat])
         (least, most), policy = game.utility_range, FailurePolicy.parse(record.on_illegal)
         if policy.kind == "penalty":
