@@ -229,6 +229,10 @@ def test_preset_output_lists_settings_and_overrides(run: Any) -> None:
     assert data["preset"]["changed"] == ["matches"]
     assert data["preset"]["matches"] == 200
     assert data["matches"] == 10
+    alone = run("eval", "random", "--preset", "ludic", "-n", "1", "--game", "2048").stdout.split("\n\n")[0]
+    assert "matches       1 " in alone
+    assert "  opponents  " not in alone
+    assert "seat" not in alone
 
 
 def test_interrupted_run_resumes_to_the_same_figures(run: Any, tmp_path: Path) -> None:

@@ -97,6 +97,7 @@ def test_dry_run_describes_the_run_without_side_effects(tmp_path: Path, model_di
     assert outline["model"].startswith(f"{model_directory}, ")
     assert outline["trained"].startswith("a LoRA of rank 32, ")
     assert outline["opponents"] == "random"
+    assert outline["measures"] == "alone in 1,000, against random in 1,000, mcts-100 in 200 matches, before and after"
     assert outline["control"] != "none"
     assert not where.exists()
 

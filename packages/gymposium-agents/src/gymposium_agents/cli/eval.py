@@ -362,10 +362,11 @@ def _make_preset_table(plan: Plan, protocol: Preset) -> Table:
     """Make a table of the settings in use with a preset. Also return the names of the preset's settings that are
     overridden."""
     options = plan.player.partition("?")[2].replace("&", " ")
+    shared = any(game.seats > 1 for game in plan.games)
     rows = {
         "games": ", ".join(game.name for game in plan.games),
-        "opponents": ", ".join(plan.opponents),
-        "matches": f"{plan.matches} against each, as many in each seat",
+        **({"opponents": ", ".join(plan.opponents)} if shared else {}),
+        "matches": f"{plan.matches} against each, as many in each seat" if shared else str(plan.matches),
         "seed": str(plan.seed),
         "failed reply": str(plan.on_illegal),
         "player": options if has_options(plan.player) else "no language model, so prompt settings are not used",

@@ -86,13 +86,15 @@ def _describe_stage(stage: Stage, stages: tuple[Stage, ...]) -> str:
 
 def _describe_evaluations(config: TrainConfig, games: Sequence[Game]) -> str:
     measures = config.evaluation
-    if all(game.seats == 1 for game in games):
+    shared = [game for game in games if game.seats > 1]
+    if not shared:
         return quantity(measures.matches, "match")
+    alone = f"alone in {measures.matches:,}, " if len(shared) < len(games) else ""
     panel = (
-        f"{name} in {_format_matches(measures.matches if name == 'random' else measures.search_matches, games)}"
+        f"{name} in {_format_matches(measures.matches if name == 'random' else measures.search_matches, shared)}"
         for name in measures.opponents
     )
-    return f"against {', '.join(panel)} matches, before and after"
+    return f"{alone}against {', '.join(panel)} matches, before and after"
 
 
 def _format_matches(matches: int, games: Iterable[Game]) -> str:
