@@ -436,9 +436,13 @@ def test_rendering_without_a_mode_warns() -> None:
 @pytest.mark.parametrize(
     ("keyword", "value", "told"),
     [
-        ("opponent", None, r"None is not a player\. Use a player's name, such as 'random', or a player object\."),
-        ("opponent", 3, "3 is not a player. Use a player's name"),
-        ("opponent", [None], "None is not a player. Use a player's name"),
+        (
+            "opponent",
+            None,
+            "None is not a player: it has no name. Use a player's name, such as 'random'",
+        ),
+        ("opponent", 3, "3 is not a player: it has no name. Use a player's name"),
+        ("opponent", [None], "None is not a player: it has no name. Use a player's name"),
         ("on_illegal", None, "Unknown policy on_illegal=None. Use forfeit"),
         ("on_illegal", 3, "Unknown policy on_illegal=3. Use forfeit"),
         ("reply", None, "Unknown reply=None. Use 'move', 'tags', 'json'"),

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import Any
+
 import pytest
+from tests.commands import run_command
 
 from gymposium import make_player
-from gymposium.errors import UnknownName
+from gymposium.errors import BadOption, UnknownName
+from gymposium.players.grammar import resolve_player
+from gymposium.players.random import RandomPlayer
 
 
 @pytest.mark.parametrize(
@@ -31,3 +38,45 @@ def test_error_says_how_to_write_the_player(text: str, told: str) -> None:
 def test_stated_limits_are_enforced() -> None:
     for text in ("mcts-1", "mcts-999999999", "cfr-1", "cfr-999999", "hold-9999", "stand-99", "expectimax-6"):
         make_player(text)
+
+
+FAULTS = {
+    "name = None": "it has no name",
+    "name = 5": "its name is 5, which is not text",
+    "reader = None": "it has no reader",
+    "reader = 'move'": "its reader is 'move'. Use a reader, such as READERS['move']",
+    "style = None": "it has no style",
+    "style = 'ful'": "its style is 'ful'. Use 'full' or 'compact'",
+    "act = None": "it has no act",
+    "act = 5": "its act is 5, which is not a method",
+}
+PLUGIN = """
+from gymposium import OpponentSpec, hookimpl
+from gymposium.players.random import RandomPlayer
+
+class Odd(RandomPlayer):
+    {fault}
+
+@hookimpl
+def gymposium_opponents():
+    yield OpponentSpec(name="odd", form="odd", pattern="odd", entry_point="odd:Odd", summary="Is not a player.")
+"""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_invalid_player_objects_are_refused_with_the_reason(fault: str) -> None:
+    name, _, value = fault.partition(" = ")
+    odd: Any = type("Odd", (RandomPlayer,), {name: {"None": None, "5": 5}.get(value, value.strip("'"))})()
+    with pytest.raises(BadOption) as caught:
+        resolve_player(odd)
+    assert f"is not a player: {FAULTS[fault]}. Use a player's name" in str(caught.value)
+
+
+@pytest.mark.parametrize("fault", ["reader = None", "style = 'ful'"])
+def test_invalid_players_of_plugins_are_refused_with_their_file(fault: str, tmp_path: Path) -> None:
+    file = tmp_path / "odd.py"
+    file.write_text(PLUGIN.format(fault=fault))
+    for verb in ("run tic_tac_toe --players odd,random -n 2", "play tic_tac_toe --opponent odd"):
+        done = run_command("--plugin", "odd.py", *verb.split(), folder=tmp_path, env=os.environ)
+        assert done.stderr == f"error: {file}: 'odd' is not a player: {FAULTS[fault]}.\n", verb
+        assert done.returncode == 2

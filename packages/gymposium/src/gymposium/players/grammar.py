@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import cast, get_args
 
-from gymposium.errors import BadOption, UnknownName, WrongType
-from gymposium.players.asking import blame
+from gymposium.errors import BadOption, PluginError, UnknownName, WrongType
+from gymposium.games.protocol import Style
+from gymposium.players.asking import blame, find_source_file
 from gymposium.players.protocol import Player
 from gymposium.plugins.allowed import check_allowed
 from gymposium.plugins.first_party import check_first_party, get_written_name, remark_on_missing
@@ -19,14 +20,18 @@ def make_player(text: str) -> Player:
     """Return a new player from its name: `random`, `mcts-100`, `human`, `lm:MODEL@ADAPTER`, …
 
     Raises `UnknownName` with the nearest forms. Raises `MissingExtra` if the player belongs to a gymposium distribution
-    that is not installed, and `WrongType` if `text` is not a `str`."""
+    that is not installed, `PluginError` if a plugin makes an object that is not a player, and `WrongType` if `text` is
+    not a `str`."""
     spec, groups = check_player(text)
     make = host().implementation(spec)
     try:
-        return cast(Player, make(**groups))
+        player = make(**groups)
     except Exception as error:
         blame(error, text, make)
         raise
+    if fault := _find_fault(player):
+        raise PluginError(f"{find_source_file(make) or spec.entry_point}: {text!r} is not a player: {fault}.")
+    return cast(Player, player)
 
 
 def resolve_player(player: str | Player) -> Player:
@@ -35,9 +40,26 @@ def resolve_player(player: str | Player) -> Player:
     Raises `BadOption` for an object that is not a player, and the errors of `make_player`."""
     if isinstance(player, str):
         return make_player(player)
-    if not all(hasattr(player, part) for part in ("name", "reader", "style", "act")):
-        raise BadOption(f"{player!r} is not a player. Use a player's name, such as 'random', or a player object.")
+    if fault := _find_fault(player):
+        raise BadOption(
+            f"{player!r} is not a player: {fault}. Use a player's name, such as 'random', or a player object."
+        )
     return player
+
+
+def _find_fault(player: object) -> str:
+    """Return why an object is not a player, or "" if it is one."""
+    parts = {part: getattr(player, part, None) for part in ("name", "reader", "style", "act")}
+    missing = next((part for part, value in parts.items() if value is None), None)
+    if missing is not None:
+        return f"it has no {missing}"
+    if not isinstance(parts["name"], str):
+        return f"its name is {parts['name']!r}, which is not text"
+    if not hasattr(parts["reader"], "extract_move"):
+        return f"its reader is {parts['reader']!r}. Use a reader, such as READERS['move']"
+    if parts["style"] not in get_args(Style):
+        return f"its style is {parts['style']!r}. Use {' or '.join(map(repr, get_args(Style)))}"
+    return "" if callable(parts["act"]) else f"its act is {parts['act']!r}, which is not a method"
 
 
 def make_opponents(opponents: str | Player | Sequence[str | Player], count: int) -> list[Player]:
