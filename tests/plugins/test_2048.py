@@ -1,4 +1,4 @@
-"""2048 as a plugin: its words agree with the engine, and the installed package needs no configuration."""
+"""2048 as a plugin: its texts match the engine, and the installed package needs no configuration."""
 
 import itertools
 import json
@@ -57,7 +57,7 @@ def slide(board: list[list[int]], move: str) -> tuple[list[list[int]], int]:
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**48), power=st.integers(3, 11))
-def test_the_prompt_tells_all_that_the_engine_does(seed: int, power: int) -> None:
+def test_prompt_matches_the_engine(seed: int, power: int) -> None:
     game = load_game("2048", max_tile=2**power)
     match, rng = game.new(seed), random.Random(seed)
     how = get_prompt(game, "full", get_reader("move")), get_prompt(game, "compact", get_reader("move"))
@@ -96,7 +96,7 @@ def test_the_prompt_tells_all_that_the_engine_does(seed: int, power: int) -> Non
 
 
 @pytest.mark.parametrize("max_tile", [8, 16, 2048])
-def test_it_is_the_engines_game(max_tile: int) -> None:
+def test_matches_replay_on_the_engine(max_tile: int) -> None:
     """The same moves and the same chance on the bare engine make the same match."""
     game = load_game("2048", max_tile=max_tile)
     for played in play([MatchJob(f"m{seed}", game, [make_player("random")], seed) for seed in range(5)]):
@@ -109,7 +109,7 @@ def test_it_is_the_engines_game(max_tile: int) -> None:
         assert played.returns == tuple(state.returns())
 
 
-def test_a_move_that_the_engine_forgets_is_legal_and_played() -> None:
+def test_moves_missing_from_the_engine_are_legal() -> None:
     """The engine's list omits a move that only merges into a tile made by the move before."""
     game = load_game("2048", max_tile=64)
     forgotten = 0
@@ -129,7 +129,7 @@ def test_a_move_that_the_engine_forgets_is_legal_and_played() -> None:
 
 
 @pytest.mark.parametrize("max_tile", [8, 16])
-def test_a_match_ends_at_the_number_of_moves_that_is_told(max_tile: int) -> None:
+def test_matches_end_at_the_stated_move_limit(max_tile: int) -> None:
     """The player avoids the greatest tile whenever another move is legal."""
     game = load_game("2048", max_tile=max_tile)
     longest = 0
@@ -155,7 +155,7 @@ def _action(state: pyspiel.State, seat: int, move: str) -> int:
     return action
 
 
-def test_the_chances_that_the_rules_tell() -> None:
+def test_rules_state_the_correct_chances() -> None:
     state = pyspiel.load_game("2048").new_initial_state()
     chances: dict[str, float] = {}
     for action, probability in state.chance_outcomes():
@@ -164,7 +164,7 @@ def test_the_chances_that_the_rules_tell() -> None:
     assert chances == pytest.approx({"2": 0.9, "4": 0.1})
 
 
-def test_no_return_goes_beyond_the_range_and_no_match_beyond_its_length() -> None:
+def test_returns_and_lengths_stay_within_bounds() -> None:
     """The engine's own bound is too low, which the game corrects."""
     game = load_game("2048", max_tile=8)
     jobs = [MatchJob(f"m{seed}", game, [make_player("random")], seed) for seed in range(300)]
@@ -174,7 +174,7 @@ def test_no_return_goes_beyond_the_range_and_no_match_beyond_its_length() -> Non
     assert max(len(played.turns) for played in matches) <= game.max_decisions
 
 
-def test_a_score_is_known_and_so_part_of_the_view() -> None:
+def test_view_includes_the_score() -> None:
     """Two equal boards have different scores: a spawned 4 scores nothing, a merged one scores."""
     game = load_game("2048")
     views: dict[str, set[str]] = {}
@@ -187,22 +187,22 @@ def test_a_score_is_known_and_so_part_of_the_view() -> None:
     assert len({text for texts in views.values() for text in texts}) == len(views)
 
 
-def test_what_is_seen_follows_from_what_may_be_known() -> None:
+def test_observations_leak_nothing() -> None:
     assert_no_leaks(load_game("2048", max_tile=16))
 
 
 @pytest.mark.parametrize("wrong", ["7", "4", "2049", "0", "-8", "262144", "big"])
-def test_a_tile_that_is_no_power_of_two_is_refused(wrong: str) -> None:
+def test_max_tile_must_be_a_power_of_two(wrong: str) -> None:
     with pytest.raises(ValueError, match="max_tile"):
         load_game(f"2048(max_tile={wrong})")
 
 
-def test_golden_transcript() -> None:
+def test_transcript_matches_golden_file() -> None:
     """To write it again, run `GOLDEN.write_text(transcript(load_game("2048", max_tile=16)))`."""
     assert make_transcript(load_game("2048", max_tile=16)) == GOLDEN.read_text(encoding="utf-8")
 
 
-def test_gymnasium_makes_it() -> None:
+def test_gymnasium_can_make_it() -> None:
     import gymnasium
 
     env = gymnasium.make("gymposium:Text2048-v0", max_tile=16)
@@ -230,7 +230,7 @@ print(json.dumps({
 """
 
 
-def shown(folder: Path, **environment: str) -> tuple[dict[str, bool], str, int]:
+def find_2048_in_new_process(folder: Path, **environment: str) -> tuple[dict[str, bool], str, int]:
     """Return where 2048 appears in a new process: in the library, in `list`, and whether `run` plays it."""
     env = {**os.environ, "COLUMNS": "200", **environment}
     library = subprocess.run(
@@ -241,7 +241,7 @@ def shown(folder: Path, **environment: str) -> tuple[dict[str, bool], str, int]:
     return json.loads(library.stdout), listed.stdout, run.returncode
 
 
-def test_it_appears_everywhere_by_being_there_and_goes_as_it_came(tmp_path: Path) -> None:
+def test_plugin_appears_when_installed_and_disappears_when_removed(tmp_path: Path) -> None:
     """Only its metadata and modules are on the path, in a separate folder."""
     source = Path(__file__).parents[2] / "plugins" / "gymposium-2048"
     (tmp_path / "gymposium_2048").symlink_to(source / "src" / "gymposium_2048")
@@ -251,11 +251,15 @@ def test_it_appears_everywhere_by_being_there_and_goes_as_it_came(tmp_path: Path
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
     (info / "entry_points.txt").write_text(f"[gymposium]\n{name} = {value}\n")
-    there, listed, code = shown(tmp_path, PYTHONPATH=str(tmp_path), GYMPOSIUM_PLUGINS="gymposium-2048")
+    there, listed, code = find_2048_in_new_process(
+        tmp_path, PYTHONPATH=str(tmp_path), GYMPOSIUM_PLUGINS="gymposium-2048"
+    )
     assert there == {"game": True, "gymnasium": True, "pettingzoo": True, "imported": False}
     assert "Text2048-v0" in listed
     assert code == 0
-    gone, listed, code = shown(tmp_path, PYTHONPATH=str(tmp_path), GYMPOSIUM_DISABLE_PLUGINS="gymposium-2048")
+    gone, listed, code = find_2048_in_new_process(
+        tmp_path, PYTHONPATH=str(tmp_path), GYMPOSIUM_DISABLE_PLUGINS="gymposium-2048"
+    )
     assert gone == {"game": False, "gymnasium": False, "pettingzoo": False, "imported": False}
     assert "2048" not in listed
     assert code == 2

@@ -1,4 +1,4 @@
-"""`expectimax-D` for 2048: its tables and search against plain implementations, and how it plays."""
+"""`expectimax-D` for 2048: tables and search match simple implementations, and playing strength."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def slide(line: Line) -> Line:
 
 
 @cache
-def line_worth(line: Line) -> int:
+def compute_line_worth(line: Line) -> int:
     tiles = [rank for rank in line if rank]
     pairs = sum(a == b for a, b in pairwise(tiles))
     steps = [b**4 - a**4 for a, b in pairwise(line)]
@@ -78,7 +78,7 @@ def after_worth(after: Board, moves: int, last: int) -> float:
     if any(last in row for row in after):
         return END + moves
     if moves == 0:
-        return sum(map(line_worth, (*after, *turned(after))))
+        return sum(map(compute_line_worth, (*after, *turned(after))))
     empty = [(i, j) for i in range(4) for j in range(4) if after[i][j] == 0]
     total = 0.0
     for i, j in empty:
@@ -101,20 +101,20 @@ def packed(board: Board) -> np.uint64:
 # -- tables and search
 
 
-def test_every_line_slides_and_is_worth_what_a_plain_account_says(tables: LineTables) -> None:
+def test_tables_match_a_simple_implementation(tables: LineTables) -> None:
     for number, (first, end, worth) in enumerate(zip(*(table.tolist() for table in tables))):
         line = tuple(number >> shift & 15 for shift in (0, 4, 8, 12))
         assert tuple(first >> shift & 15 for shift in (0, 4, 8, 12)) == slide(line)
         assert tuple(end >> shift & 15 for shift in (12, 8, 4, 0)) == slide(line[::-1])
-        assert worth == line_worth(line)
+        assert worth == compute_line_worth(line)
 
 
-def test_no_board_is_worth_as_much_as_the_end_or_as_little_as_a_lost_one(tables: LineTables) -> None:
+def test_board_values_stay_between_loss_and_goal(tables: LineTables) -> None:
     assert -END < 8 * tables.worth.min() < 8 * tables.worth.max() < END
 
 
 @pytest.mark.parametrize("moves", [1, 2])
-def test_the_search_is_plain_expectimax(tables: LineTables, moves: int) -> None:
+def test_search_matches_brute_force_expectimax(tables: LineTables, moves: int) -> None:
     rng = random.Random(moves)
     for empty in [0, 0, 1, 2, 3, 5, 8, 12, 14]:
         board = some_board(rng, empty, rng.choice([3, 6, 9, 15]))
@@ -122,14 +122,14 @@ def test_the_search_is_plain_expectimax(tables: LineTables, moves: int) -> None:
         assert values(packed(board), moves, 11, tables).tolist() == pytest.approx(expected)
 
 
-def test_three_moves_are_exact_where_chances_stay_likely(tables: LineTables) -> None:
+def test_three_move_search_is_exact_without_pruning(tables: LineTables) -> None:
     rng = random.Random(3)
     for empty in (0, 1, 1, 2):
         board = some_board(rng, empty, 5)
         assert values(packed(board), 3, 6, tables).tolist() == pytest.approx(brute_force(board, 3, 6))
 
 
-def test_the_last_tile_is_made_at_once_where_it_can_be(tables: LineTables) -> None:
+def test_final_tile_is_made_at_once(tables: LineTables) -> None:
     rng = random.Random(4)
     for last in range(3, 16):
         board = [list(row) for row in some_board(rng, 6, last - 2)]
@@ -163,7 +163,7 @@ def ask(position: Position) -> Ask:
     return Ask(MatchContext(cast(Match, position), "m", 0), 0, 0)
 
 
-def test_its_moves_are_legal_up_to_the_greatest_tiles() -> None:
+def test_moves_are_legal_up_to_the_largest_tiles() -> None:
     """65536 beside 32768 looks like a pair to the search, but is none."""
     rng, player = random.Random(5), ExpectimaxPlayer(2)
     asks = [
@@ -178,12 +178,12 @@ def test_its_moves_are_legal_up_to_the_greatest_tiles() -> None:
     assert replies[-1].text in ("left", "right")
 
 
-def test_boards_are_read_square_by_square() -> None:
+def test_boards_are_packed_by_square() -> None:
     tiles = [[0, 2, 4, 8], [16, 32, 64, 128], [256, 512, 1024, 2048], [4096, 8192, 16384, 65536]]
     assert int(make_board(np.array(tiles, dtype=np.float32))) == 0xFEDCBA9876543210
 
 
-def test_equal_moves_are_settled_in_the_order_of_the_engine() -> None:
+def test_ties_are_broken_in_engine_order() -> None:
     corner = Position([[2, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 2]])
     [reply] = ExpectimaxPlayer(1).act([ask(corner)])
     assert reply.text == "up"
@@ -194,40 +194,40 @@ def matches(game: str, player: Any, count: int) -> Iterator[MatchResult]:
     return play(MatchJob(str(seed), loaded, [player] * loaded.seats, seed) for seed in range(count))
 
 
-def test_equal_seeds_give_equal_matches_whatever_is_played_beside_them() -> None:
+def test_matches_do_not_depend_on_the_batch() -> None:
     together = [played.events for played in matches("2048(max_tile=128)", make_player("expectimax-2"), 4)]
     job = MatchJob("3", load_game("2048(max_tile=128)"), [make_player("expectimax-2")], 3)
     assert next(iter(play([job]))).events in together
 
 
-def greatest(played: MatchResult) -> int:
+def find_largest_tile(played: MatchResult) -> int:
     assert played.ending.seat is None
     return int(played.job.game.load(played.events).tensor(0).max())
 
 
-def test_two_moves_of_look_ahead_make_great_tiles() -> None:
-    assert min(greatest(played) for played in matches("2048", make_player("expectimax-2"), 3)) >= 512
+def test_two_moves_of_lookahead_make_large_tiles() -> None:
+    assert min(find_largest_tile(played) for played in matches("2048", make_player("expectimax-2"), 3)) >= 512
 
 
 @pytest.mark.parametrize("power", range(3, 18))
-def test_it_plays_up_to_every_tile(power: int) -> None:
+def test_plays_up_to_every_max_tile(power: int) -> None:
     [played] = matches(f"2048(max_tile={2**power})", make_player("expectimax-1"), 1)
-    assert greatest(played) >= min(2**power, 128)
+    assert find_largest_tile(played) >= min(2**power, 128)
 
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "openspiel:2048"])
-def test_other_games_are_refused(game: str) -> None:
+def test_refuses_other_games(game: str) -> None:
     with pytest.raises(GymposiumError, match="expectimax-2 only plays 2048"):
         next(matches(game, make_player("expectimax-2"), 1))
 
 
 @pytest.mark.parametrize("wrong", ["expectimax", "expectimax-0", "expectimax-7", "expectimax-12"])
-def test_a_look_ahead_that_it_does_not_have_is_refused(wrong: str) -> None:
+def test_unsupported_lookahead_is_refused(wrong: str) -> None:
     with pytest.raises(UnknownName, match="expectimax-D"):
         make_player(wrong)
 
 
-def test_numba_is_imported_for_the_first_move_and_not_before() -> None:
+def test_numba_is_imported_lazily() -> None:
     program = "import sys, gymposium; gymposium.make_player('expectimax-2'); print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -97,7 +97,7 @@ def begin(directory: Path, **tables: dict[str, Any]) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def go_on(directory: Path, **tables: dict[str, Any]) -> None:
+def resume_run(directory: Path, **tables: dict[str, Any]) -> None:
     """Run the second process, which resumes at step 2, stores a report and ends."""
     loggers = make_loggers(tables, start(directory, resumed=True, step=2))
     log(loggers, 2, 3)
@@ -115,7 +115,7 @@ def assert_no_key(*places: Path) -> None:
         assert KEY.encode() not in file.read_bytes(), file
 
 
-def test_tensorboard(tmp_path: Path) -> None:
+def test_tensorboard_stores_the_run(tmp_path: Path) -> None:
     library("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -123,7 +123,7 @@ def test_tensorboard(tmp_path: Path) -> None:
     [first] = (tmp_path / "tensorboard").iterdir()
     # TensorBoard reads files in the order of their names, which hold the second: so it began some seconds ago
     first.rename(first.with_name(re.sub(r"\d{10}", lambda found: f"{int(found[0]) - 9}", first.name, count=1)))
-    go_on(tmp_path, tensorboard={})
+    resume_run(tmp_path, tensorboard={})
     shown = EventAccumulator(str(tmp_path / "tensorboard"))
     shown.Reload()
     assert [(e.step, e.value) for e in shown.Scalars("rollout/reward")] == [(0, 0), (1, 0.5), (2, 1), (3, 1.5)]
@@ -135,7 +135,7 @@ def test_tensorboard(tmp_path: Path) -> None:
     assert b'"epochs": 2' in config.tensor_proto.string_val[0]
 
 
-def test_tensorboard_has_stored_a_step_when_the_call_returns(tmp_path: Path) -> None:
+def test_tensorboard_flushes_every_step(tmp_path: Path) -> None:
     library("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -166,10 +166,10 @@ def wandb_records(file: Path) -> Iterator[Any]:
             whole = b""
 
 
-def test_wandb(tmp_path: Path, home: Path) -> None:
+def test_wandb_stores_the_run(tmp_path: Path, home: Path) -> None:
     wandb = library("wandb")
     begin(tmp_path, wandb={"mode": "offline", "project": "games", "tags": ["grpo"]})
-    go_on(tmp_path, wandb={"mode": "offline", "project": "games", "tags": ["grpo"]})
+    resume_run(tmp_path, wandb={"mode": "offline", "project": "games", "tags": ["grpo"]})
     wandb.teardown()  # waits for the process that writes the file
     files = sorted((tmp_path / "wandb").glob("offline-run-*/run-*.wandb"), key=lambda file: file.stat().st_mtime)
     assert files
@@ -191,7 +191,7 @@ def test_wandb(tmp_path: Path, home: Path) -> None:
     assert_no_key(tmp_path, home)
 
 
-def test_wandb_notes_a_run_that_failed(tmp_path: Path) -> None:
+def test_wandb_records_a_failed_run(tmp_path: Path) -> None:
     wandb = library("wandb")
     loggers = make_loggers({"wandb": {"mode": "offline"}}, start(tmp_path))
     close_loggers(loggers, RuntimeError("no memory"))
@@ -200,12 +200,12 @@ def test_wandb_notes_a_run_that_failed(tmp_path: Path) -> None:
     assert list(wandb_records(file))[-1].exit.exit_code == 1
 
 
-def test_trackio(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_trackio_stores_the_run(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     library("trackio")
     from trackio.sqlite_storage import SQLiteStorage
 
     begin(tmp_path, trackio={"project": "games"})
-    go_on(tmp_path, trackio={"project": "games"})
+    resume_run(tmp_path, trackio={"project": "games"})
     assert SQLiteStorage.get_runs("games") == ["first try"]
     rows = SQLiteStorage.get_logs("games", "first try")
     assert [(row["step"], row["rollout/reward"], row.get("phase")) for row in rows] == [
@@ -217,7 +217,7 @@ def test_trackio(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out == "", "standard output is for results"
 
 
-def test_trackio_goes_on_with_no_run_but_its_own(tmp_path: Path) -> None:
+def test_trackio_resumes_only_its_own_run(tmp_path: Path) -> None:
     library("trackio")
     table = {"trackio": {"project": "two"}}
     for folder in ("one", "two"):
@@ -233,11 +233,11 @@ OUT_OF_FASHION = pytest.mark.filterwarnings("ignore:The ``noload`` loader strate
 
 
 @OUT_OF_FASHION
-def test_mlflow(tmp_path: Path) -> None:
+def test_mlflow_stores_the_run(tmp_path: Path) -> None:
     mlflow = library("mlflow")
     library("sqlalchemy")
     begin(tmp_path, mlflow={"experiment": "games"})
-    go_on(tmp_path, mlflow={"experiment": "games"})
+    resume_run(tmp_path, mlflow={"experiment": "games"})
     uri = f"sqlite:///{tmp_path}/mlflow.db"
     client = mlflow.MlflowClient(uri)
     experiment = client.get_experiment_by_name("games").experiment_id
@@ -332,7 +332,7 @@ def spans(stand: Stand) -> list[tuple[str, str, dict[str, str]]]:
 
 def test_langfuse(tmp_path: Path, langfuse: Stand) -> None:
     begin(tmp_path, langfuse={"host": langfuse.url})
-    go_on(tmp_path, langfuse={"host": langfuse.url})
+    resume_run(tmp_path, langfuse={"host": langfuse.url})
     found = spans(langfuse)
     assert [name for _, name, _ in found] == ["config", *["metrics"] * 5, "end"]
     assert len({attributes["session.id"] for *_, attributes in found}) == 1, "one run, whatever the processes"
@@ -351,14 +351,14 @@ def test_langfuse(tmp_path: Path, langfuse: Stand) -> None:
     assert_no_key(tmp_path)
 
 
-def test_langfuse_notes_a_run_that_failed(tmp_path: Path, langfuse: Stand) -> None:
+def test_langfuse_records_a_failed_run(tmp_path: Path, langfuse: Stand) -> None:
     close_loggers(make_loggers({"langfuse": {"host": langfuse.url}}, start(tmp_path)), RuntimeError("no memory"))
     *_, (_, name, attributes) = spans(langfuse)
     assert (name, attributes["langfuse.observation.level"]) == ("end", "ERROR")
     assert attributes["langfuse.observation.status_message"] == "RuntimeError: no memory"
 
 
-def test_langfuse_stops_a_run_at_the_start_where_it_is_refused(
+def test_langfuse_refusal_stops_the_run_at_start(
     tmp_path: Path, langfuse: Stand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = {"langfuse": {"host": langfuse.url}}
@@ -375,7 +375,7 @@ def test_langfuse_stops_a_run_at_the_start_where_it_is_refused(
     assert not (tmp_path / "loggers").exists()
 
 
-def test_what_langfuse_refuses_in_the_middle_is_raised(tmp_path: Path, langfuse: Stand) -> None:
+def test_langfuse_refusals_during_a_run_are_raised(tmp_path: Path, langfuse: Stand) -> None:
     loggers = make_loggers({"langfuse": {"host": langfuse.url}}, start(tmp_path))
     langfuse.answers["/api/public/scores"] = (207, {"accepted": 2, "rejected": 1, "errors": [{"message": "too long"}]})
     with pytest.raises(LoggerError, match=r"1 score of step 0 was rejected: .*too long"):
@@ -386,9 +386,7 @@ def test_what_langfuse_refuses_in_the_middle_is_raised(tmp_path: Path, langfuse:
 
 
 @pytest.mark.parametrize("name", first_party()["logger"])
-def test_a_library_that_is_not_installed_is_named_with_what_installs_it(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_libraries_name_the_extra(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in [m for m in sys.modules if m.split(".")[0] == name]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, name, None)  # what Python has for a module that must not be found
@@ -409,13 +407,13 @@ def test_a_library_that_is_not_installed_is_named_with_what_installs_it(
     ],
     ids=lambda table: next(iter(table)),
 )
-def test_an_address_with_a_key_in_it_is_refused_and_not_repeated(table: dict[str, Any]) -> None:
+def test_addresses_with_keys_are_refused_without_echo(table: dict[str, Any]) -> None:
     with pytest.raises(BadOption, match="environment") as caught:
         check_loggers(table)
     assert KEY not in str(caught.value)
 
 
-def test_options_are_typed_and_named() -> None:
+def test_logger_options_are_validated() -> None:
     settings = check_loggers({"wandb": {"tags": ["a"], "mode": "offline"}})["wandb"]
     assert settings == WandbSettings(tags=("a",), mode="offline")
     with pytest.raises(UnknownName, match=r"option of \[loggers.wandb\] 'projct'. Did you mean 'project'"):
@@ -426,13 +424,13 @@ def test_options_are_typed_and_named() -> None:
         check_loggers({"wandb": {"mode": "on"}})
 
 
-def test_a_config_is_flattened_for_comparisons() -> None:
+def test_configs_are_flattened() -> None:
     assert dict(flatten(CONFIG)) == {
         "model": "tiny", "grpo.epochs": 2, "grpo.clip": [0.2, 0.28], "limit": math.inf
     }  # fmt: skip
 
 
-def test_a_stored_id_of_a_run_is_read_within_bounds(tmp_path: Path) -> None:
+def test_stored_run_ids_are_validated(tmp_path: Path) -> None:
     old, resumed = start(tmp_path), start(tmp_path, resumed=True)
     save_run_id(old, "wandb", "abc123")
     assert load_run_id(resumed, "wandb") == "abc123"

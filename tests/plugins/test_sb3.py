@@ -52,7 +52,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def saved(path: Path, game: str = "tic_tac_toe", **policy: object) -> MaskablePPO:
+def save_untrained_model(path: Path, game: str = "tic_tac_toe", **policy: object) -> MaskablePPO:
     """Save a model as a user's own script does. It is untrained, which makes no difference here."""
     env = gymnasium.make(load_game(game).spec.env_id, observation="tensor", **load_game(game).params)
     model = MaskablePPO("MlpPolicy", env, n_steps=64, seed=3, device="cpu", policy_kwargs=policy or None)
@@ -87,8 +87,8 @@ def one(game: str, *players: Player, seed: int = 0) -> MatchResult:
         ("2048", {"activation_fn": torch.nn.SiLU, "net_arch": [8]}),
     ],
 )
-def test_it_plays_what_the_libraries_own_predict_would(game: str, policy: dict[str, object], tmp_path: Path) -> None:
-    model = saved(tmp_path / "own.zip", game, **policy)
+def test_player_matches_predict(game: str, policy: dict[str, object], tmp_path: Path) -> None:
+    model = save_untrained_model(tmp_path / "own.zip", game, **policy)
     asks = collect_asks(load_game(game))
     replies = Sb3Player(str(tmp_path / "own.zip")).act(asks)
     for ask, reply in zip(asks, replies, strict=True):
@@ -98,7 +98,7 @@ def test_it_plays_what_the_libraries_own_predict_would(game: str, policy: dict[s
         assert reply.text == (ask.legal_moves or [])[ask.legal_actions.index(int(action))]
 
 
-def test_a_trained_policy_beats_random_play_from_both_seats_and_repeats(trained: Path, tmp_path: Path) -> None:
+def test_trained_policy_beats_random_and_is_deterministic(trained: Path, tmp_path: Path) -> None:
     game, player = load_game("tic_tac_toe"), make_player(f"sb3:{trained}")
     score = evaluate(player, "random", game, Settings(game="tic_tac_toe"), 300, lambda: None)
     assert score.result_rate("win").low > 0.44, "random play wins 0.44 of them"
@@ -113,7 +113,7 @@ def test_a_trained_policy_beats_random_play_from_both_seats_and_repeats(trained:
     assert verify_file(tmp_path / "m.jsonl").problems == []
 
 
-def test_the_same_seed_trains_the_same_policy_and_another_does_not(trained: Path, tmp_path: Path) -> None:
+def test_training_is_deterministic_by_seed(trained: Path, tmp_path: Path) -> None:
     def weights(path: Path) -> dict[str, torch.Tensor]:
         with zipfile.ZipFile(path) as archive:
             loaded: dict[str, torch.Tensor] = torch.load(io.BytesIO(archive.read("policy.pth")), weights_only=True)
@@ -127,7 +127,7 @@ def test_the_same_seed_trains_the_same_policy_and_another_does_not(trained: Path
     assert not all(torch.equal(a[name], c[name]) for name in a)
 
 
-def test_who_is_interrupted_keeps_what_was_learned(tmp_path: Path) -> None:
+def test_interrupted_training_keeps_its_progress(tmp_path: Path) -> None:
     def interrupt(decisions: int, mean: float) -> None:
         if decisions >= 512:
             raise KeyboardInterrupt
@@ -139,7 +139,7 @@ def test_who_is_interrupted_keeps_what_was_learned(tmp_path: Path) -> None:
     assert one("tic_tac_toe", player, player).ending.seat is None
 
 
-def test_the_file_is_the_libraries_own_and_its_note_says_what_it_is(trained: Path) -> None:
+def test_file_is_native_and_describes_itself(trained: Path) -> None:
     model = MaskablePPO.load(trained, device="cpu")
     assert model.num_timesteps == DECISIONS
     with zipfile.ZipFile(trained) as archive:
@@ -150,7 +150,7 @@ def test_the_file_is_the_libraries_own_and_its_note_says_what_it_is(trained: Pat
     assert [p.name for p in trained.parent.iterdir()] == [trained.name], "nothing else is left beside it"
 
 
-def test_it_is_an_opponent_of_environments_and_of_the_next_learner(trained: Path, tmp_path: Path) -> None:
+def test_policy_can_be_an_opponent(trained: Path, tmp_path: Path) -> None:
     env = gymnasium.make("TextTicTacToe-v0", opponent=f"sb3:{trained}", seat=1)
     _, info = env.reset(seed=0)
     assert len(info["legal_moves"]) == 8, "it began"
@@ -162,7 +162,7 @@ def test_it_is_an_opponent_of_environments_and_of_the_next_learner(trained: Path
 
 @pytest.mark.parametrize("algorithm", ["ppo", "maskable-ppo"])
 @pytest.mark.parametrize("game", ["kuhn_poker", "goofspiel(num_cards=4)", "2048(max_tile=16)", "openspiel:nim"])
-def test_other_games_and_plain_ppo(game: str, algorithm: str, tmp_path: Path) -> None:
+def test_other_games_and_plain_ppo_train(game: str, algorithm: str, tmp_path: Path) -> None:
     settings = Settings(game=game, algorithm=algorithm, decisions=64)  # type: ignore[arg-type]
     train(settings, tmp_path / "p.zip")
     player, loaded = make_player(f"sb3:{tmp_path / 'p.zip'}"), load_game(game)
@@ -170,11 +170,11 @@ def test_other_games_and_plain_ppo(game: str, algorithm: str, tmp_path: Path) ->
     assert (score.matches, score.forfeits) == (4, 0)
 
 
-def test_a_file_of_another_game_is_refused(trained: Path, tmp_path: Path) -> None:
+def test_refuses_policies_for_other_games(trained: Path, tmp_path: Path) -> None:
     players = [make_player(f"sb3:{trained}"), make_player("random")]
     with pytest.raises(BadOption, match=r"was trained on tic_tac_toe, so it cannot play kuhn_poker"):
         one("kuhn_poker", *players)
-    saved(tmp_path / "own.zip")  # without a note, sizes must do
+    save_untrained_model(tmp_path / "own.zip")  # without a note, sizes must do
     own = make_player(f"sb3:{tmp_path / 'own.zip'}")
     assert one("tic_tac_toe", own, players[1]).ending.seat is None
     with pytest.raises(BadOption, match="reads 27 numbers and chooses among 9 actions, but kuhn_poker has a tensor of"):
@@ -188,13 +188,13 @@ def test_a_file_of_another_game_is_refused(trained: Path, tmp_path: Path) -> Non
         replace(policy, note={**policy.note, "game_version": 7}).check_game(load_game("tic_tac_toe"))
 
 
-def test_asks_of_several_games_at_once_are_all_checked(trained: Path) -> None:
+def test_every_ask_of_a_batch_is_checked(trained: Path) -> None:
     mixed = [*collect_asks(load_game("tic_tac_toe"), 1), *collect_asks(load_game("kuhn_poker"), 1)]
     with pytest.raises(BadOption, match="cannot play kuhn_poker"):
         make_player(f"sb3:{trained}").act(mixed)
 
 
-def rewritten(path: Path, copy: Path, change: dict[str, bytes]) -> Path:
+def rewrite_zip(path: Path, copy: Path, change: dict[str, bytes]) -> Path:
     """Copy a zip and change some of its members."""
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(copy, "w", zipfile.ZIP_DEFLATED) as new:
         for member in old.namelist():
@@ -202,7 +202,7 @@ def rewritten(path: Path, copy: Path, change: dict[str, bytes]) -> Path:
     return copy
 
 
-def test_a_strangers_file_runs_nothing(trained: Path, tmp_path: Path) -> None:
+def test_untrusted_files_run_no_code(trained: Path, tmp_path: Path) -> None:
     """Pickles in `data` are never read, and weights that are anything but weights are refused."""
     import cloudpickle
 
@@ -213,13 +213,13 @@ def test_a_strangers_file_runs_nothing(trained: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(trained) as archive:
         data = json.loads(archive.read("data"))
     data["policy_class"][":serialized:"] = base64.b64encode(cloudpickle.dumps(Bomb())).decode()
-    armed = rewritten(trained, tmp_path / "armed.zip", {"data": json.dumps(data).encode()})
+    armed = rewrite_zip(trained, tmp_path / "armed.zip", {"data": json.dumps(data).encode()})
     player = make_player(f"sb3:{armed}")
     assert one("tic_tac_toe", player, player).ending.seat is None
     buffer = io.BytesIO()
     torch.save({"action_net.weight": Bomb()}, buffer)
     with pytest.raises(BadOption, match="was not saved by stable-baselines3"):
-        read_policy(rewritten(trained, tmp_path / "armed_too.zip", {"policy.pth": buffer.getvalue()}))
+        read_policy(rewrite_zip(trained, tmp_path / "armed_too.zip", {"policy.pth": buffer.getvalue()}))
     assert not (tmp_path / "ran").exists()
     with pytest.raises(TypeError):
         MaskablePPO.load(armed, device="cpu")
@@ -242,28 +242,24 @@ def test_a_strangers_file_runs_nothing(trained: Path, tmp_path: Path) -> None:
     ],
     ids=repr,
 )
-def test_weights_that_are_not_those_of_a_policy_are_refused(
-    change: dict[Any, Any], trained: Path, tmp_path: Path
-) -> None:
+def test_invalid_policy_weights_are_refused(change: dict[Any, Any], trained: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(trained) as archive:
         weights = {**torch.load(io.BytesIO(archive.read("policy.pth")), weights_only=True), **change}
     torch.save({name: value for name, value in weights.items() if value is not None}, kept := io.BytesIO())
     with pytest.raises(BadOption, match=r"its weights (do not belong to an MLP policy|name 'torch)"):
-        read_policy(rewritten(trained, tmp_path / "odd.zip", {"policy.pth": kept.getvalue()}))
+        read_policy(rewrite_zip(trained, tmp_path / "odd.zip", {"policy.pth": kept.getvalue()}))
 
 
 @pytest.mark.parametrize("member", ["data", "policy.pth", "gymposium.json"])
-def test_a_zip_that_expands_without_end_is_refused_before_it_fills_memory(
-    member: str, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_zip_bombs_are_refused(member: str, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy_file, "MAX_JSON", 2**20)
     monkeypatch.setattr(policy_file, "MAX_WEIGHTS", 2**20)
     with pytest.raises(BadOption, match=f"its member {member} is larger than 1 MiB"):
-        read_policy(rewritten(trained, tmp_path / "large.zip", {member: b" " * 2**21}))
+        read_policy(rewrite_zip(trained, tmp_path / "large.zip", {member: b" " * 2**21}))
     with zipfile.ZipFile(inner := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("archive/data/0", bytes(2**21))
     with pytest.raises(BadOption, match="its weights are larger than 1 MiB"):
-        read_policy(rewritten(trained, tmp_path / "inner.zip", {"policy.pth": inner.getvalue()}))
+        read_policy(rewrite_zip(trained, tmp_path / "inner.zip", {"policy.pth": inner.getvalue()}))
 
 
 NESTED = b"".join(b"q" + bytes([n]) + b"h" + bytes([n]) + b"\x86" for n in range(60))
@@ -284,25 +280,25 @@ END = struct.pack("<4sQHHLLQQQQ4sLQL4sHHHHLLH", b"PK\6\6", 44, 45, 45, 0, 0, 2**
     ids=["size", "shared", "duplicates", "bytes", "tensor"],
 )
 @pytest.mark.parametrize("name", ["data.pkl", "DATA.PKL"])
-def test_a_small_description_of_tensors_neither_fills_memory_nor_stalls(
+def test_hostile_tensor_descriptions_are_bounded(
     pickled: bytes, reason: str, name: str, trained: Path, tmp_path: Path
 ) -> None:
     with zipfile.ZipFile(inner := io.BytesIO(), "w") as archive:
         archive.writestr(f"archive/{name}", b"\x80\2" + pickled + b".")
         archive.writestr("archive/version", "3\n")
     with pytest.raises(BadOption, match=reason):
-        read_policy(rewritten(trained, tmp_path / "small.zip", {"policy.pth": inner.getvalue()}))
+        read_policy(rewrite_zip(trained, tmp_path / "small.zip", {"policy.pth": inner.getvalue()}))
 
 
-def test_a_zip_of_a_million_members_is_not_opened(trained: Path, tmp_path: Path) -> None:
+def test_zips_with_a_million_members_are_refused(trained: Path, tmp_path: Path) -> None:
     many = (b"PK\1\2" + bytes(42)) * 2**20 + END
     (tmp_path / "outer.zip").write_bytes(many)
-    for path in (tmp_path / "outer.zip", rewritten(trained, tmp_path / "inner.zip", {"policy.pth": many})):
+    for path in (tmp_path / "outer.zip", rewrite_zip(trained, tmp_path / "inner.zip", {"policy.pth": many})):
         with pytest.raises(BadOption, match="it has more than 10,000 members"):
             read_policy(path)
 
 
-def test_files_that_are_no_policies_say_so(tmp_path: Path) -> None:
+def test_refuses_files_without_a_policy(tmp_path: Path) -> None:
     env = gymnasium.make("TextTicTacToe-v0", observation="tensor")
     DQN("MlpPolicy", env, buffer_size=10, device="cpu").save(tmp_path / "dqn.zip")
     (tmp_path / "text.zip").write_text("not a zip")
@@ -332,7 +328,7 @@ class Counting:
         return self._player.act(asks)
 
 
-def test_many_matches_are_answered_at_once_and_as_they_would_be_alone(trained: Path) -> None:
+def test_batched_replies_match_single_ones(trained: Path) -> None:
     game, player, rand = load_game("tic_tac_toe"), Counting(make_player(f"sb3:{trained}")), make_player("random")
     jobs = [MatchJob(f"m{seed}", game, [player, rand], seed) for seed in range(20)]
     together = {played.job.id: played.events for played in play(jobs)}
@@ -358,23 +354,23 @@ def test_many_matches_are_answered_at_once_and_as_they_would_be_alone(trained: P
         ({"budget": 0.0}, "more than 0 CPU seconds"),
     ],
 )
-def test_what_cannot_be_trained_is_said_before_any_work(change: dict[str, object], message: str) -> None:
+def test_invalid_settings_are_refused_before_training(change: dict[str, object], message: str) -> None:
     settings = Settings(**{"game": "tic_tac_toe", **change})  # type: ignore[arg-type]
     with pytest.raises((BadOption, UnknownName), match=message):
         settings.check()
 
 
-def test_a_budget_ends_training_after_an_update(tmp_path: Path) -> None:
+def test_budget_ends_training_after_an_update(tmp_path: Path) -> None:
     played = train(Settings(game="tic_tac_toe", budget=1e-6), tmp_path / "one.zip")
     assert played == 2048 + 1, "the rollout that had begun, and the frame that ends training"
 
 
-def test_frames_are_never_more_than_asked_for() -> None:
+def test_training_never_exceeds_the_requested_decisions() -> None:
     for decisions, rollout in ((64, 64), (100, 64), (2047, 1984), (2048, 2048), (100_000, 2048)):
         assert Settings(game="tic_tac_toe", decisions=decisions).rollout == rollout
 
 
-def test_what_stands_there_is_not_written_over(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_existing_files_are_not_overwritten(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadOption, match="already exists"):
         check_out_path(trained)
     with pytest.raises(BadOption, match=r"Name a file that ends in \.zip"):
@@ -387,7 +383,7 @@ def test_what_stands_there_is_not_written_over(trained: Path, tmp_path: Path, mo
     assert (path.parent.parent.name, path.parent.name[10:], path.name) == ("gymposium-runs", "-sb3-1", "policy.zip")
 
 
-def test_the_whole_command(tmp_path: Path) -> None:
+def test_command_trains_and_evaluates(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gymposium.cli.main", "sb3", "train", "kuhn_poker"]
     arguments = ["--decisions", "128", "--out", "k.zip", "-n", "20", "--seed", "4"]
     done = subprocess.run([*command, *arguments, "--json"], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -400,7 +396,7 @@ def test_the_whole_command(tmp_path: Path) -> None:
     assert "Traceback" not in again.stderr
 
 
-def test_a_policy_is_its_file_and_plays_the_same_when_it_is_asked_again(trained: Path) -> None:
+def test_policy_is_identified_by_its_file_and_repeatable(trained: Path) -> None:
     player = make_player(f"sb3:{trained}")
     assert isinstance(player, IdentifiedPlayer)
     assert player.identity().files == {str(trained): digest_file(trained)}
@@ -408,7 +404,7 @@ def test_a_policy_is_its_file_and_plays_the_same_when_it_is_asked_again(trained:
 
 
 @pytest.mark.parametrize("algorithm", [MaskablePPO, PPO, DQN])
-def test_on_text_it_says_what_to_do(algorithm: type[MaskablePPO | PPO | DQN]) -> None:
+def test_text_observations_suggest_tensor(algorithm: type[MaskablePPO | PPO | DQN]) -> None:
     env = gymnasium.make("TextTicTacToe-v0")
     with pytest.raises(BadOption, match=r"cannot learn from text\. Make the environment with observation='tensor'"):
         algorithm("MlpPolicy", env)
@@ -427,7 +423,7 @@ def _load_weights(**tensors: object) -> bytes:
     return buffer.getvalue()
 
 
-def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+def test_huge_files_are_refused_before_reading(tmp_path: Path) -> None:
     with (tmp_path / "huge.zip").open("wb") as file:
         file.truncate(8_000_000_000)
     with pytest.raises(BadOption, match="larger than 1,073,741,824 bytes"):
@@ -459,7 +455,7 @@ ODD: dict[str, dict[str, bytes]] = {
 
 
 @pytest.mark.parametrize("members", ODD.values(), ids=ODD)
-def test_an_odd_zip_is_an_error_that_names_the_file(
+def test_malformed_zips_name_the_file(
     members: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for limit in ("MAX_JSON", "MAX_WEIGHTS"):

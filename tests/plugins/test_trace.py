@@ -78,7 +78,7 @@ class TestTrace(GameConformance):
 # -- the programs
 
 
-def test_equal_seeds_give_equal_matches_and_others_other_programs() -> None:
+def test_matches_are_deterministic_by_seed() -> None:
     game = trace(difficulty=3)
     again = Trace(game.spec, game.params)  # nothing kept from before
     assert [game.new(seed).events for seed in range(5)] == [again.new(seed).events for seed in range(5)]
@@ -91,11 +91,11 @@ def stream_draw(seed: int) -> Any:
     return Draw(stream(seed, "program", 0))
 
 
-def test_seeds_give_other_truths() -> None:
+def test_seeds_give_different_outputs() -> None:
     assert len({trace(difficulty=1).new(seed).task.truth for seed in range(40)}) == 40
 
 
-def test_grades_bring_what_they_say() -> None:
+def test_each_grade_adds_its_construct() -> None:
     """Each grade has a construct that lower grades lack, and none of higher grades."""
     signs = {2: "while ", 3: "for key, value in", 4: "except ", 5: "yield "}
     for grade in GRADES:
@@ -104,7 +104,7 @@ def test_grades_bring_what_they_say() -> None:
             assert (sign in texts) == (level <= grade), (grade, sign)
 
 
-def test_prints_are_as_many_as_asked_for() -> None:
+def test_number_of_debug_prints_is_as_requested() -> None:
     assert "dbg" not in trace(prints=0).new(1).task.program
     task = trace(prints=6).new(1).task
     assert [f'"__DBG_{n}__"' in task.program for n in range(7)] == [True] * 6 + [False]
@@ -115,7 +115,7 @@ def test_prints_are_as_many_as_asked_for() -> None:
 
 
 @pytest.mark.parametrize("style", ["full", "compact"])
-def test_the_prompt_has_the_program_and_not_its_output(style: Any) -> None:
+def test_prompt_shows_the_program_without_output(style: Any) -> None:
     game = trace()
     match = game.new(4)
     lines = [line for line in match.task.truth.splitlines() if line not in match.task.program]
@@ -137,7 +137,7 @@ def test_standard_input_is_shown() -> None:
     assert match.observe(0, "compact").text.endswith("stdin:\nabc\n")
 
 
-def test_errors_do_not_tell_the_truth() -> None:
+def test_errors_do_not_reveal_the_output() -> None:
     match = trace().new(1)
     with pytest.raises(WrongSeat) as wrong:
         match.apply({1: "x"})
@@ -149,7 +149,7 @@ def test_errors_do_not_tell_the_truth() -> None:
         assert not [line for line in match.task.truth.splitlines() if len(line) > 3 and line in str(caught.value)]
 
 
-def test_rendering_tells_it_only_after_the_end() -> None:
+def test_rendering_shows_the_output_only_after_the_end() -> None:
     env = gymnasium.make("gymposium:TextTrace-v0", render_mode="ansi", reply="tags")
     observation, info = env.reset(seed=2)
     truth = trace().new(2).task.truth
@@ -182,7 +182,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("answer", "right", "nearly"), ANSWERS)
-def test_white_space_and_case_count(answer: str, right: int, nearly: int) -> None:
+def test_scoring_respects_white_space_and_case(answer: str, right: int, nearly: int) -> None:
     match = trace().load([Event(CHANCE, Task("print()\n", "", TRUTH).dump())])
     assert match.report(0) == {"exact": 0, "ignoring_white_space": 0}
     match.apply({0: answer})
@@ -192,7 +192,7 @@ def test_white_space_and_case_count(answer: str, right: int, nearly: int) -> Non
 
 
 @pytest.mark.parametrize("silence", ["", " ", "\n", "\t\r\n", "\u2003\u00a0"])
-def test_silence_never_scores(silence: str) -> None:
+def test_empty_replies_never_score(silence: str) -> None:
     """It does not score even against an empty truth, which no record can hold."""
     assert not is_exact(silence, silence)
     assert not is_equal_ignoring_space(silence, silence)
@@ -203,7 +203,7 @@ def test_silence_never_scores(silence: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["move", "tags", "json"])
-def test_the_canonical_reply_scores_with_every_reader(how: str) -> None:
+def test_canonical_reply_scores_with_every_reader(how: str) -> None:
     game = trace(difficulty=5)
     for seed in range(4):
         truth = game.new(seed).task.truth
@@ -214,7 +214,7 @@ def test_the_canonical_reply_scores_with_every_reader(how: str) -> None:
 # -- records
 
 
-def test_a_record_is_played_again_without_running_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_replay_without_running_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     game = trace()
     with RecordWriter(tmp_path / "matches.jsonl") as writer:
         for seed in range(3):
@@ -228,7 +228,7 @@ def test_a_record_is_played_again_without_running_anything(tmp_path: Path, monke
     assert game.load(record.events).events == record.events
 
 
-def test_a_record_with_another_program_is_found_out() -> None:
+def test_records_with_another_program_are_detected() -> None:
     game = trace()
     record = Record.from_match(played(game, 1, "print"))
     record.events[0] = Event(CHANCE, Task("print('print')\n", "", "print\n").dump())
@@ -249,25 +249,25 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("events", "reason"), BROKEN)
-def test_broken_events_are_refused(events: list[Event], reason: str) -> None:
+def test_malformed_events_are_refused(events: list[Event], reason: str) -> None:
     with pytest.raises(BadRecord, match=reason):
         trace().load(events)
 
 
-def test_the_game_can_be_sent_to_another_process() -> None:
+def test_game_can_be_pickled() -> None:
     game = trace(difficulty=4, prints=2)
     assert pickle.loads(pickle.dumps(game)).name == game.name == "trace(difficulty=4,prints=2)"
 
 
 @pytest.mark.parametrize("name", ["trace", "trace(difficulty=5)"])
-def test_golden_transcript(name: str) -> None:
+def test_transcript_matches_golden_file(name: str) -> None:
     """`python -m gymposium_testing.golden` writes them for a plugin's games too, as does
     `path.write_text(transcript(load_game(name)))`."""
     path = GOLDEN / (name.replace("(", "-").replace(")", "") + ".txt")
     assert make_transcript(load_game(name)) == path.read_text(encoding="utf-8")
 
 
-def test_the_readme_is_right(capsys: pytest.CaptureFixture[str]) -> None:
+def test_readme_example_works(capsys: pytest.CaptureFixture[str]) -> None:
     text = (Path(__file__).parents[2] / "plugins" / "gymposium-trace" / "README.md").read_text(encoding="utf-8")
     [example] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec(example, {})
@@ -294,7 +294,7 @@ BAD = [
 ]
 
 
-def walled() -> bool:
+def can_isolate() -> bool:
     """Return whether this machine can run programs from a file."""
     try:
         choose_untrusted_backend()
@@ -310,11 +310,11 @@ def programs(tmp_path: Path) -> Path:
     return path
 
 
-def test_programs_from_a_file(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_are_read_from_a_file(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs that do not count are skipped, reported and counted."""
     game = trace(source=str(programs), prints=2)
     assert load_game(game.name) is game
-    if not walled():
+    if not can_isolate():
         with pytest.raises(NoIsolation, match="install bubblewrap"):
             game.new(0)
         return
@@ -338,9 +338,9 @@ def test_programs_from_a_file(programs: Path, monkeypatch: pytest.MonkeyPatch) -
     assert game.load(record.events).returns() == (1.0,)
 
 
-def test_every_bad_program_is_told_with_its_reason(programs: Path, tmp_path: Path) -> None:
+def test_every_invalid_program_is_reported_with_a_reason(programs: Path, tmp_path: Path) -> None:
     told = run_command("trace", "check", programs, "--json", folder=tmp_path, env={**os.environ, "COLUMNS": "300"})
-    if not walled():
+    if not can_isolate():
         assert told.returncode == 2
         assert "install bubblewrap" in told.stderr
         return
@@ -354,7 +354,7 @@ def test_every_bad_program_is_told_with_its_reason(programs: Path, tmp_path: Pat
         assert part in reason
 
 
-def test_without_walls_nothing_of_a_file_is_run(programs: Path, tmp_path: Path) -> None:
+def test_file_programs_do_not_run_without_isolation(programs: Path, tmp_path: Path) -> None:
     """Runs the command as on a machine without bubblewrap. Generated programs still run there."""
     trace_there = partial(run_command, "trace", folder=tmp_path, env={**os.environ, "PATH": "", "COLUMNS": "300"})
     checked = trace_there("check", programs)
@@ -370,8 +370,8 @@ def test_without_walls_nothing_of_a_file_is_run(programs: Path, tmp_path: Path) 
     assert trace().new(3).task.truth.rstrip() in ours.stdout
 
 
-@pytest.mark.skipif(not walled(), reason="what is refused on such a machine is tested above")
-def test_the_command_tells_of_a_skipped_program_in_one_line(programs: Path, tmp_path: Path) -> None:
+@pytest.mark.skipif(not can_isolate(), reason="what is refused on such a machine is tested above")
+def test_command_reports_skipped_programs_in_one_line(programs: Path, tmp_path: Path) -> None:
     name = f"trace(source={programs})"
     for seed in range(12):
         told = run_command("trace", "show", name, "--seed", seed, folder=tmp_path, env=os.environ)
@@ -382,8 +382,8 @@ def test_the_command_tells_of_a_skipped_program_in_one_line(programs: Path, tmp_
     assert "is skipped: " in told.stderr
 
 
-@pytest.mark.skipif(not walled(), reason="what is refused on such a machine is tested above")
-def test_a_file_without_a_program_that_counts(tmp_path: Path) -> None:
+@pytest.mark.skipif(not can_isolate(), reason="what is refused on such a machine is tested above")
+def test_file_without_valid_programs_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text("\n".join(BAD[2:7]), encoding="utf-8")
     with pytest.warns(ProgramSkipped), pytest.raises(BadParameter, match="gymposium trace check"):
@@ -393,7 +393,7 @@ def test_a_file_without_a_program_that_counts(tmp_path: Path) -> None:
         Trace(trace().spec, {**trace().params, "source": str(path)}).new(0)
 
 
-def test_a_data_set_of_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_datasets_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Loads a local data set in the same way as one of a hub."""
     datasets = pytest.importorskip("datasets")
     folder = tmp_path / "set"
@@ -408,30 +408,30 @@ def test_a_data_set_of_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             read_rows(f"hub:{folder}:nowhere")
     assert [row["program"] for row in rows] == [one["program"] for one in GOOD]
     assert len(test) == 1
-    if walled():
+    if can_isolate():
         assert "42" in DatasetPrograms("hub", lambda: rows, 2).task(0, stream_draw(0)).truth
 
 
-def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_datasets_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingExtra, match=r'pip install "gymposium-trace\[hub\]"'):
         read_rows("hub:owner/name")
 
 
 @pytest.mark.parametrize("source", ["a,b.jsonl", "a(.jsonl", " a", "a\nb", "a)b(", ""])
-def test_a_source_that_no_name_can_hold_is_refused(source: str) -> None:
+def test_unnameable_sources_are_refused(source: str) -> None:
     with pytest.raises(BadParameter, match=r"Rename the file|any str"):
         trace(source=source)
 
 
 @pytest.mark.parametrize("source", ["/a b/c.jsonl", "x(1).jsonl", "hub:owner/name:train", "Ünï=code.jsonl"])
-def test_sources_stand_in_names(source: str) -> None:
+def test_names_include_the_source(source: str) -> None:
     game = trace(source=source)
     assert parse_name(game.name)[1] == {"source": source}
     assert load_game(game.name) is game
 
 
-def test_a_source_that_cannot_be_read() -> None:
+def test_unreadable_sources_are_refused() -> None:
     with pytest.raises(BadParameter, match="Write generated, the path of a JSONL file, or hub:NAME"):
         read_rows("/nowhere/at/all.jsonl")
     with pytest.raises(BadParameter, match="difficulty applies only to generated programs"):
@@ -441,7 +441,7 @@ def test_a_source_that_cannot_be_read() -> None:
             trace(**wrong)
 
 
-def test_the_environment_reports_both_scores() -> None:
+def test_environment_reports_both_scores() -> None:
     env = gymnasium.make("TextTrace-v0")
     env.reset(seed=3)
     *_, info = env.step("nothing like it")

@@ -1,4 +1,4 @@
-"""Programs of strangers that attack what runs and analyzes them."""
+"""Untrusted programs that attack the code that runs and analyzes them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ COSTLY = {
 }
 
 
-def test_a_program_that_is_costly_to_analyze_is_refused_at_little_cost(tmp_path: Path) -> None:
+def test_costly_programs_are_refused_cheaply(tmp_path: Path) -> None:
     """Runs in a new process, whose peak of memory is that of the process that reads the programs."""
     file = tmp_path / "programs.jsonl"
     huge_row = b'{"program": "print(1)", "more": [' + b"[]," * 10_000_000 + b"0]}"
@@ -95,7 +95,7 @@ def test_a_program_that_is_costly_to_analyze_is_refused_at_little_cost(tmp_path:
         assert reason in one["reason"]
 
 
-def test_a_cookie_does_not_change_how_a_program_is_read() -> None:
+def test_encoding_cookies_are_ignored() -> None:
     if not probe(Bubblewrap()).isolates:
         pytest.skip("needs bubblewrap")
     programs = DatasetPrograms(
@@ -105,7 +105,7 @@ def test_a_cookie_does_not_change_how_a_program_is_read() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's headers are needed")
-def test_the_numbers_of_the_calls_are_the_kernels() -> None:
+def test_syscall_numbers_match_the_kernel_headers() -> None:
     """The generic numbers, which ARM 64 has, are in the headers of every machine."""
     files = {"aarch64": ["/usr/include/asm-generic/unistd.h"]}
     files["x86_64"] = [f"/usr/include/{part}asm/unistd_64.h" for part in ("", "x86_64-linux-gnu/")]
@@ -120,7 +120,7 @@ def test_the_numbers_of_the_calls_are_the_kernels() -> None:
         }
 
 
-def test_the_filter_of_each_machine_is_one_that_the_kernel_takes() -> None:
+def test_kernel_accepts_the_filter_of_each_machine() -> None:
     for machine in MACHINES:
         rules = build_filter(machine)
         assert len(rules) % 8 == 0
@@ -129,7 +129,7 @@ def test_the_filter_of_each_machine_is_one_that_the_kernel_takes() -> None:
 
 
 @needs_walls
-def test_every_system_call_that_is_not_allowed_is_refused() -> None:
+def test_system_calls_are_refused_by_default() -> None:
     """New namespaces and mounts, io_uring, keys, shared memory, queues, bpf, memfd_create and all others, by number."""
     allowed = sorted(get_allowed_calls(platform.machine()).values())
     allowed += [335, 336]  # uretprobe and uprobe end the program outside of a probe, whatever the filter says
@@ -157,14 +157,14 @@ print(found)
 
 @needs_walls
 @pytest.mark.parametrize("times", [1, 2, 3])
-def test_a_program_has_the_standard_streams_and_no_other_file(times: int) -> None:
+def test_programs_get_only_the_standard_streams(times: int) -> None:
     """Descriptors of the filter of another run would let it out. Without /proc a program can list them by trying."""
     for result in Bubblewrap().run(DESCRIPTORS, "", SOME, times):
         assert result.stdout == b"[(0, True), (1, False), (2, False)]\n", result.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap runs on Linux")
-def test_each_run_gets_a_filter_of_its_own_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_run_gets_a_read_only_filter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A script in place of bwrap lists the files that it inherits, and whether they can be written."""
     script = tmp_path / "bwrap"
     script.write_text(
@@ -201,7 +201,7 @@ REFUSED_ARGUMENTS = {
 
 
 @needs_walls
-def test_what_an_allowed_call_may_not_do_is_refused() -> None:
+def test_forbidden_uses_of_allowed_calls_are_refused() -> None:
     lines = [
         "import fcntl, os, resource, socket",
         f"CLONE = {56 if platform.machine() == 'x86_64' else 220}",
@@ -233,7 +233,7 @@ def test_sockets_of_every_family_are_refused() -> None:
         "machine_code(b'\\xb8\\x14\\x00\\x00\\x00\\xcd\\x80\\xc3')",  # mov eax, 20; int 0x80; ret: getpid of i386
     ],
 )
-def test_a_call_through_another_table_ends_the_program(call: str) -> None:
+def test_foreign_syscall_tables_kill_the_program(call: str) -> None:
     program = (
         f"{LIBC}import mmap\n"
         "def machine_code(code):\n    page = mmap.mmap(-1, 4096, prot=7)\n    page.write(code)\n"
@@ -246,7 +246,7 @@ def test_a_call_through_another_table_ends_the_program(call: str) -> None:
 
 
 @needs_walls
-def test_the_standard_library_runs_inside() -> None:
+def test_standard_library_works_in_the_sandbox() -> None:
     """What programs of data sets use: they would not count if a call that Python needs were refused."""
     program = """
 import array, asyncio, bisect, collections, contextlib, copy, ctypes, dataclasses, datetime, decimal, enum, fractions
@@ -301,12 +301,12 @@ HOSTILE = {
 
 @needs_walls
 @pytest.mark.parametrize("program", HOSTILE)
-def test_a_hostile_program_ends_within_its_limits(program: str) -> None:
+def test_hostile_programs_stay_within_limits(program: str) -> None:
     assert re.search(HOSTILE[program], str(run(program).complaint()))
 
 
 @needs_walls
-def test_debug_prints_call_nothing_of_the_program() -> None:
+def test_debug_prints_call_no_program_code() -> None:
     program = """
 from dbg import dbg
 class Meta(type):
@@ -325,7 +325,7 @@ dbg("m", Value(), [Value()], Text("x"), Named(), loop, 1 << 10**7)
     assert printed(program) == ["m Value list Text Named list int"]
 
 
-def described(root: Path, own: str, delegated: str = "", controllers: str = "cpu memory pids") -> Path | None:
+def describe_groups(root: Path, own: str, delegated: str = "", controllers: str = "cpu memory pids") -> Path | None:
     """What is found in a tree of control groups like one of systemd's, in which `delegated` may have limited groups."""
     user = root / "cgroup/user.slice/app.slice"
     (user / "mine.scope").mkdir(parents=True)
@@ -338,35 +338,38 @@ def described(root: Path, own: str, delegated: str = "", controllers: str = "cpu
 
 
 CASES: dict[str, tuple[Callable[[Path], Path | None], str | None]] = {
-    "the nearest group": (lambda p: described(p, "0::/user.slice/app.slice/mine.scope\n", "app.slice"), "app.slice"),
-    "a version 1 tree too": (
-        lambda p: described(p, "3:memory:/x\n0::/user.slice/app.slice\n", "app.slice"),
+    "the nearest group": (
+        lambda p: describe_groups(p, "0::/user.slice/app.slice/mine.scope\n", "app.slice"),
         "app.slice",
     ),
-    "none with memory": (lambda p: described(p, "0::/user.slice/app.slice/mine.scope\n"), None),
-    "version 1 alone": (lambda p: described(p, "3:memory:/x\n", "app.slice"), None),
-    "outside of the view": (lambda p: described(p, "0::/../../other\n", "cgroup"), None),
-    "no processes limited": (lambda p: described(p, "0::/user.slice/app.slice\n", "app.slice", "memory"), None),
+    "a version 1 tree too": (
+        lambda p: describe_groups(p, "3:memory:/x\n0::/user.slice/app.slice\n", "app.slice"),
+        "app.slice",
+    ),
+    "none with memory": (lambda p: describe_groups(p, "0::/user.slice/app.slice/mine.scope\n"), None),
+    "version 1 alone": (lambda p: describe_groups(p, "3:memory:/x\n", "app.slice"), None),
+    "outside of the view": (lambda p: describe_groups(p, "0::/../../other\n", "cgroup"), None),
+    "no processes limited": (lambda p: describe_groups(p, "0::/user.slice/app.slice\n", "app.slice", "memory"), None),
     "not mounted": (lambda p: find_delegated_group(p / "cgroup", p / "own"), None),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_where_groups_with_a_limit_of_memory_can_be_made(case: str, tmp_path: Path) -> None:
+def test_finds_where_memory_limited_groups_can_be_created(case: str, tmp_path: Path) -> None:
     """Asked of described trees. That the kernel limits such groups is not tested here."""
     ask, expected = CASES[case]
     found = ask(tmp_path)
     assert (found and found.name) == expected
 
 
-def test_a_machine_without_a_filter_isolates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machines_without_a_filter_cannot_isolate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     assert "riscv64" in explain_missing_filter()
     assert "riscv64" in Bubblewrap().missing() or "not installed" in Bubblewrap().missing()
     assert not probe.__wrapped__(Bubblewrap()).isolates
 
 
-def test_a_source_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
+def test_refuses_pipes_as_sources(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(BadParameter, match="not a regular file"):
         read_rows(str(tmp_path / "pipe"))

@@ -419,7 +419,7 @@ NOTHING_SAFE = {"global and nonlocal that unbind", "looks into itself"}
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_nasty_programs_do_what_they_did(name: str) -> None:
+def test_tricky_programs_are_unchanged(name: str) -> None:
     text = NASTY[name]
     for seed in range(30):
         assert_harmless(text, seed, count=1 + seed % 5)
@@ -428,7 +428,7 @@ def test_nasty_programs_do_what_they_did(name: str) -> None:
 
 
 @pytest.mark.parametrize("grade", GRADES)
-def test_generated_programs_do_what_they_did(grade: int) -> None:
+def test_generated_programs_are_unchanged(grade: int) -> None:
     for seed in range(60):
         assert_harmless(generate_program(grade, Draw(stream(seed, "program"))), seed, count=(1000, 4)[seed % 2])
 
@@ -546,7 +546,7 @@ class Maybe:
 
 @settings(max_examples=200, deadline=None)
 @given(seed=st.integers(0, 2**64), prints=st.sampled_from([3, 1000]))
-def test_no_way_through_a_program_meets_an_unbound_name(seed: int, prints: int) -> None:
+def test_no_path_reads_an_unbound_name(seed: int, prints: int) -> None:
     text = Tangle(Draw(stream(seed, "tangle"))).text()
     try:
         printed_by(text)
@@ -560,7 +560,7 @@ def bound_after(text: str) -> dict[int, frozenset[str]]:
     return {point.statement.end_lineno or 0: point.bound for point in find_points(ast.parse(text)) if point.after}
 
 
-def test_careful_is_not_blind() -> None:
+def test_names_bound_on_every_path_are_found() -> None:
     """Names that are bound on every path are found."""
     found = bound_after(
         "if p():\n    a = 1\nelse:\n    a = 2\n"  # 4
@@ -590,7 +590,7 @@ def test_every_kind_of_block_is_instrumented() -> None:
         assert f", {name}" in shown, name
 
 
-def test_marks_are_numbered_in_order_and_as_many_as_asked_for() -> None:
+def test_marks_are_numbered_in_order() -> None:
     text = generate_program(3, Draw(stream(5, "program")))
     for count in (0, 1, 4, 7):
         changed = inject(text, count, Draw(stream(1, "prints")))
@@ -602,7 +602,7 @@ def test_marks_are_numbered_in_order_and_as_many_as_asked_for() -> None:
     assert inject(text, 0, Draw(stream(1, "prints"))) == text
 
 
-def test_the_rest_of_the_text_stays_as_it_was() -> None:
+def test_remaining_text_is_unchanged() -> None:
     text = NASTY["comments and blank lines"].strip() + "\n"
     changed = inject(text, 1000, Draw(stream(0, "prints")))
     kept = [line for line in changed.splitlines() if "dbg" not in line]
@@ -630,13 +630,13 @@ def test_docstring_and_future_stay_first() -> None:
         "\ud800",
     ],
 )
-def test_what_is_no_python_is_refused_with_the_reason(text: str) -> None:
+def test_invalid_python_is_refused_with_a_reason(text: str) -> None:
     with pytest.raises(InjectionError, match=r"not Python|too deep"):
         inject(text, 4, Draw(stream(0, "prints")))
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only a comment", '"""only a docstring"""'])
-def test_programs_of_nothing(text: str) -> None:
+def test_empty_programs_are_unchanged(text: str) -> None:
     assert inject(text, 4, Draw(stream(0, "prints"))) == text.rstrip() + "\n"
 
 
@@ -660,7 +660,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("value", "shown"), SHOWN)
-def test_values_are_printed_as_the_rules_say(value: str, shown: str) -> None:
+def test_values_are_printed_as_documented(value: str, shown: str) -> None:
     assert printed_by(f"from dbg import dbg\ndbg('__DBG_0__', {value}, 1)") == f"__DBG_0__ {shown} 1\n"
 
 

@@ -1,4 +1,4 @@
-"""Programs in their subprocess: limits hold, outputs are CPython's, and isolation is tested."""
+"""Programs in a subprocess: limits, CPython's output, and isolation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def made(text: str, inputs: str = "", limits: Limits = SOME) -> Task:
     return make_task(text, inputs, Rlimits(), limits, ours=True)
 
 
-def test_the_truth_is_what_python_prints() -> None:
+def test_expected_output_matches_python() -> None:
     """Compares with this interpreter, run directly on the file."""
     for grade in GRADES:
         text = generate_program(grade, Draw(stream(grade, "program")))
@@ -37,7 +37,7 @@ def test_the_truth_is_what_python_prints() -> None:
         assert [line for line in with_prints.splitlines() if not line.startswith("__DBG_")] == plain.splitlines()
 
 
-def test_a_program_runs_as_a_script_does() -> None:
+def test_programs_run_like_scripts() -> None:
     text = (
         '"""Doc."""\nimport sys\nx: int = 1\nprint(__name__, __doc__, __file__, sys.argv, __annotations__)\n'
         "print(sorted(n for n in globals()))\nprint(input(), sys.stdin.read())\nexit()\n"
@@ -49,7 +49,7 @@ def test_a_program_runs_as_a_script_does() -> None:
     )
 
 
-def test_the_order_of_a_set_is_always_the_same() -> None:
+def test_set_order_is_deterministic() -> None:
     text = "print({'one', 'two', 'three', 'four', 'five', 'six'})"
     assert len({made(text).truth for _ in range(5)}) == 1
 
@@ -81,24 +81,24 @@ REFUSED: list[tuple[str, type[UnusableProgram], str]] = [
 
 
 @pytest.mark.parametrize(("text", "kind", "reason"), REFUSED, ids=[r[:40] for r, _, _ in REFUSED])
-def test_what_does_not_count_is_refused_with_the_reason(text: str, kind: type[UnusableProgram], reason: str) -> None:
+def test_unusable_programs_are_refused_with_a_reason(text: str, kind: type[UnusableProgram], reason: str) -> None:
     with pytest.raises(kind, match=reason):
         made(text)
 
 
-def test_a_program_that_sleeps_is_stopped() -> None:
+def test_sleeping_programs_are_stopped() -> None:
     with pytest.raises(StoppedProgram, match="in time"):
         made("import time\nprint(1, flush=True)\ntime.sleep(60)", limits=Limits(wall_seconds=0.3))
     with pytest.raises(StoppedProgram, match="in time"):  # it closes its ends and stays
         made("import os, time\nos.close(1)\nos.close(2)\ntime.sleep(60)", limits=Limits(wall_seconds=0.3))
 
 
-def test_input_larger_than_a_pipe_is_no_matter() -> None:
+def test_input_may_exceed_the_pipe_size() -> None:
     assert made("print(len(open(0).read()))", "x" * 19_999).truth == "19999\n"
     assert made("print(1)", "x" * 19_999).truth == "1\n"  # nobody reads it
 
 
-def test_nothing_of_our_environment_gets_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variables_are_not_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET", "x")
     monkeypatch.setenv("PYTHONPATH", "/nowhere")
     text = "import os, sys\nprint([n for n in os.environ if n != 'LC_CTYPE'], '/nowhere' in sys.path, os.getcwd())"
@@ -107,18 +107,18 @@ def test_nothing_of_our_environment_gets_in(monkeypatch: pytest.MonkeyPatch) -> 
     assert made(text.replace(", os.getcwd()", "")).truth == "['PYTHONHASHSEED'] False\n"
 
 
-def test_the_longest_output_that_counts() -> None:
+def test_longest_allowed_output_is_accepted() -> None:
     assert len(make_task(f"print('a' * {MOST_TRUTH - 1})", "", Rlimits(), SOME, ours=False).truth) == MOST_TRUTH
 
 
-def test_who_ran_a_program_that_is_not_ours_is_told() -> None:
+def test_foreign_programs_record_the_python_version() -> None:
     version = ".".join(map(str, sys.version_info[:3]))
     assert make_task("print(1)", "", Rlimits(), SOME, ours=False).python == f"CPython {version}"
     assert made("print(1)").python == ""
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
-def test_a_way_of_running_is_what_its_probe_says(backend: Backend) -> None:
+def test_backends_match_their_probe(backend: Backend) -> None:
     """A way that works gives the same output as others and enforces the limits. A way that does not work says why."""
     found = probe(backend)
     if not found.works:
@@ -135,7 +135,7 @@ def test_a_way_of_running_is_what_its_probe_says(backend: Backend) -> None:
         make_task("print(len(bytearray(10 ** 9)))", "", backend, SOME, ours=False)
 
 
-def test_limits_alone_are_no_walls() -> None:
+def test_rlimits_do_not_isolate() -> None:
     found = probe(Rlimits())
     assert found.works
     assert {"network", "reading", "writing", "signals"} <= set(found.lets)
@@ -156,7 +156,7 @@ ESCAPES: dict[str, Callable[[Path], str]] = {
 
 
 @pytest.mark.parametrize("name", ESCAPES)
-def test_walls_hold_what_is_not_ours(name: str, tmp_path: Path) -> None:
+def test_isolation_contains_foreign_programs(name: str, tmp_path: Path) -> None:
     """If this machine has no isolation, such programs are not run at all."""
     (tmp_path / "secret").write_text("secret", encoding="utf-8")
     escape = ESCAPES[name](tmp_path)
@@ -170,11 +170,11 @@ def test_walls_hold_what_is_not_ours(name: str, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["secret"]
 
 
-def test_our_own_programs_take_the_quick_way() -> None:
+def test_generated_programs_use_rlimits() -> None:
     assert isinstance(choose_generated_backend(), Rlimits)
 
 
-def test_without_walls_programs_of_others_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_foreign_programs_are_refused_without_isolation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulates a machine without bwrap by an empty path."""
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr("gymposium_trace.running.probe.BACKENDS", (Rlimits(), Bubblewrap()))
@@ -191,7 +191,7 @@ def doctor(**environment: str) -> dict[str, object]:
     return result
 
 
-def test_the_doctor_says_what_is_so() -> None:
+def test_doctor_reports_the_actual_state() -> None:
     here, without = doctor(), doctor(PATH="")
     assert here["generated"] is without["generated"] is True
     assert here["given"] is any(probe(backend).isolates for backend in BACKENDS)
@@ -207,7 +207,7 @@ def test_the_doctor_says_what_is_so() -> None:
     }
 
 
-def test_the_benchmark_makes_what_it_says(tmp_path: Path) -> None:
+def test_benchmark_writes_its_results(tmp_path: Path) -> None:
     """Its speed does not matter here."""
     command = [sys.executable, "-m", "benchmarks.trace_speed", "--programs", "20", "--out", str(tmp_path)]
     subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, check=False)

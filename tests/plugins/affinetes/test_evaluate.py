@@ -1,4 +1,4 @@
-"""`await evaluate(…)`: affinetes' result fields, their contents, and failures of the service or the match."""
+"""`await evaluate(…)`: result fields, their contents, and failures of the service or the match."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run(server: ChatServer, game: str | int, seed: int = 0, **options: Any) -> d
     ["goofspiel(num_cards=8)", "liars_dice(numdice=5)", "hex(board_size=5)", "hearts", "euchre", "blackjack"],
 )
 @pytest.mark.parametrize("seed", [3, 2])
-def test_the_fields_are_those_of_affinetes(game: str, seed: int) -> None:
+def test_result_fields_match_affinetes(game: str, seed: int) -> None:
     with chat_server(first_legal) as server:
         result = run(server, game, seed, opponent="random")
     extra, name = result["extra"], game.partition("(")[0]
@@ -77,7 +77,7 @@ def test_the_fields_are_those_of_affinetes(game: str, seed: int) -> None:
     assert {one["player_id"] for one in extra["action_history"] if one["is_llm"]} == {seed % loaded.seats}
 
 
-def test_the_history_is_the_match_and_its_numbers_are_the_engines() -> None:
+def test_history_lists_the_match_with_engine_actions() -> None:
     import pyspiel
 
     with chat_server(first_legal) as server:
@@ -91,7 +91,7 @@ def test_the_history_is_the_match_and_its_numbers_are_the_engines() -> None:
     assert result["score"] == (state.returns()[1] + 1) / 2
 
 
-def test_joint_moves_are_the_moves_that_were_made() -> None:
+def test_joint_moves_match_the_moves_played() -> None:
     """In goofspiel both seats' bids count as they were given, whatever has left the hands by then."""
     with chat_server(lambda asked, number: completion(nth_legal(asked, number))) as server:
         history = run(server, "goofspiel(num_cards=8)", 0, opponent="random")["extra"]["action_history"]
@@ -111,7 +111,7 @@ def hand(text: str, without: int) -> str:
 
 @pytest.mark.parametrize("opponent", ["random", "mcts"])
 @pytest.mark.parametrize("game", ["leduc_poker", "hex(board_size=5)"])
-def test_the_same_task_and_seed_give_the_same_match(game: str, opponent: str) -> None:
+def test_same_task_and_seed_give_the_same_match(game: str, opponent: str) -> None:
     def match(seed: int) -> tuple[object, object]:
         with chat_server(first_legal) as server:
             result = run(server, game, seed, opponent=opponent)
@@ -120,7 +120,7 @@ def test_the_same_task_and_seed_give_the_same_match(game: str, opponent: str) ->
     assert match(4) == match(4)
 
 
-def test_each_of_several_opponents_has_a_stream_of_its_own() -> None:
+def test_opponents_have_separate_random_streams() -> None:
     """If all opponents drew from one stream, seats in equal positions would move alike."""
     with chat_server(first_legal) as server:
         moves: dict[int, list[int]] = {}
@@ -132,7 +132,7 @@ def test_each_of_several_opponents_has_a_stream_of_its_own() -> None:
     assert len({tuple(one) for one in moves.values()}) == 3
 
 
-def test_the_last_observation_is_what_the_models_seat_may_see() -> None:
+def test_last_observation_hides_other_seats() -> None:
     """A seat's prompts and its last observation are equal if only the other seat's hidden dice differ."""
     with chat_server(lambda asked, number: completion("<move>liar</move>" if number else nth_legal(asked))) as server:
         result = run(server, "liars_dice(numdice=5)", 0, opponent="random")
@@ -144,7 +144,7 @@ def test_the_last_observation_is_what_the_models_seat_may_see() -> None:
     assert match.view(1) not in extra["observation"]
 
 
-def test_search_is_as_strong_as_affinetes_and_its_time_is_told() -> None:
+def test_search_opponent_matches_affinetes_strength() -> None:
     with chat_server(first_legal) as server:
         extra = run(server, "hex(board_size=5)", 0)["extra"]
     assert (extra["opponent_type"], extra["opponent"]) == ("mcts", "mcts-1000")
@@ -155,7 +155,7 @@ def test_search_is_as_strong_as_affinetes_and_its_time_is_told() -> None:
         assert run(server, "goofspiel(num_cards=8)", 0)["extra"]["opponent"] == "random"
 
 
-def test_a_model_that_cannot_be_read_is_asked_three_times_and_scores_nothing() -> None:
+def test_unparsable_model_gets_three_attempts_and_score_zero() -> None:
     with chat_server(lambda asked, number: completion("I bid high!")) as server:
         result = run(server, "leduc_poker", 0, opponent="random")
     assert (result["score"], result["success"], "error" in result) == (0.0, False, False)
@@ -164,7 +164,7 @@ def test_a_model_that_cannot_be_read_is_asked_three_times_and_scores_nothing() -
     assert len(server.asked) == 3
 
 
-def test_a_temperature_that_is_not_given_is_left_to_the_service() -> None:
+def test_unset_temperature_is_left_to_the_service() -> None:
     with chat_server(first_legal) as server:
         run(server, "blackjack", 0)
         run(server, "blackjack", 0, temperature=0.7)
@@ -183,7 +183,7 @@ def test_a_temperature_that_is_not_given_is_left_to_the_service() -> None:
         (lambda asked, number: refusal(400, code="context_length_exceeded"), "no space for a reply"),
     ],
 )
-def test_a_failure_of_the_service_is_an_error_and_no_score(answer: Any, says: str) -> None:
+def test_service_failures_are_errors_without_a_score(answer: Any, says: str) -> None:
     with chat_server(answer) as server:
         result = run(server, "leduc_poker", 0)
     assert says in result["error"]
@@ -191,14 +191,14 @@ def test_a_failure_of_the_service_is_an_error_and_no_score(answer: Any, says: st
     assert result["extra"]["all_returns"] is None
 
 
-def test_what_was_said_before_a_failure_is_kept() -> None:
+def test_conversation_before_a_failure_is_kept() -> None:
     with chat_server(lambda asked, number: first_legal(asked, number) if number < 2 else refusal(404)) as server:
         result = run(server, "hex(board_size=5)", 0, opponent="random")
     assert len(result["extra"]["conversation"]) == 4
     assert result["extra"]["usage"]["total_tokens"] == 24
 
 
-def test_a_match_that_takes_too_long_has_an_error_and_is_given_up() -> None:
+def test_slow_matches_time_out_with_an_error() -> None:
     never = threading.Event()
     with chat_server(lambda asked, number: Answer(until=never, body={})) as server:
         result = run(server, "hex(board_size=5)", 0, timeout=0.3)
@@ -221,9 +221,7 @@ def test_a_match_that_takes_too_long_has_an_error_and_is_given_up() -> None:
         ({"context": "all"}, "Unknown context 'all'"),
     ],
 )
-def test_arguments_that_cannot_be_are_raised(
-    options: dict[str, Any], says: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_arguments_are_raised(options: dict[str, Any], says: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     given = {"task_id": 0, "seed": 0, "model": "m", "base_url": "http://127.0.0.1:9", **options}
     with pytest.raises(GymposiumError, match=says) as caught:
@@ -231,7 +229,7 @@ def test_arguments_that_cannot_be_are_raised(
     assert KEY not in str(caught.value)
 
 
-def test_nothing_in_a_result_tells_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_never_contain_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEIR_KEY", KEY)
 
     def answer(asked: ChatRequest, number: int) -> Answer:
@@ -248,7 +246,7 @@ def test_nothing_in_a_result_tells_the_key(monkeypatch: pytest.MonkeyPatch) -> N
 # together, and offline
 
 
-def test_many_at_once_do_not_disturb_each_other_nor_the_loop() -> None:
+def test_concurrent_evaluations_are_independent_and_do_not_block() -> None:
     tasks = [encode("leduc_poker"), encode("hex(board_size=5)"), encode("blackjack"), encode("goofspiel(num_cards=8)")]
 
     async def all_of_them(url: str) -> tuple[list[dict[str, Any]], int]:
@@ -276,7 +274,7 @@ def test_many_at_once_do_not_disturb_each_other_nor_the_loop() -> None:
         assert {**one, "time_taken": 0.0} == {**other, "time_taken": 0.0}
 
 
-def test_the_limits_of_a_service_hold_for_all_calls_together() -> None:
+def test_service_limits_are_shared_by_all_calls() -> None:
     """Calls that begin at once share one engine, in any number of threads."""
     under_way, most = 0, 0
     counting, arrived = threading.Lock(), threading.Semaphore(0)
@@ -314,9 +312,7 @@ def test_the_limits_of_a_service_hold_for_all_calls_together() -> None:
     assert most == AT_ONCE
 
 
-def test_a_directory_with_a_model_plays_in_this_process(
-    game_texts: list[str], tiny_size: SmallModel, tmp_path: Path
-) -> None:
+def test_model_directories_play_in_process(game_texts: list[str], tiny_size: SmallModel, tmp_path: Path) -> None:
     make_small_model(tmp_path, game_texts, seed=1, size=replace(tiny_size, context=4096))
 
     async def twice() -> list[dict[str, Any]]:
@@ -332,7 +328,7 @@ def test_a_directory_with_a_model_plays_in_this_process(
     assert one["extra"] == other["extra"]
 
 
-def test_without_the_openai_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_openai_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "openai", None)
     with pytest.raises(MissingExtra, match=r'pip install "gymposium-agents\[api\]"'):
         asyncio.run(evaluate(task_id=0, seed=0, model="another", base_url="http://127.0.0.1:9"))

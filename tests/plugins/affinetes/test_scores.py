@@ -1,4 +1,4 @@
-"""affinetes' formula of the score, with cases computed by hand."""
+"""The score formula of affinetes, with cases computed by hand."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from gymposium_affinetes.scores import score
         ((805,), 0, "general_sum", 0, 3220, 0.25),  # solitaire
     ],
 )
-def test_cases(
+def test_scores_match_hand_computation(
     returns: tuple[float, ...], seat: int, utility: str, least: float, greatest: float, expected: float
 ) -> None:
     assert score(returns, seat, utility, least, greatest) == pytest.approx(expected)
 
 
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=4), st.sampled_from(["zero_sum", "general_sum", "score"]))
-def test_a_score_lies_between_0_and_1_and_more_is_never_worse(returns: list[int], utility: str) -> None:
+def test_scores_are_monotonic_between_0_and_1(returns: list[int], utility: str) -> None:
     found = [score(returns, seat, utility, -9, 9) for seat in range(len(returns))]
     assert all(0 <= one <= 1 for one in found)
     order = sorted(range(len(returns)), key=returns.__getitem__)

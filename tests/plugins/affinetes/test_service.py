@@ -1,4 +1,4 @@
-"""affinetes' calls over HTTP: the same results as from Python, and nothing that the owner has not allowed."""
+"""affinetes' calls over HTTP: the same results as from Python, and only what the owner allows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def timeless(result: dict[str, Any]) -> dict[str, Any]:
     return {**result, "time_taken": 0, "extra": {**result["extra"], "mcts_timing": None}}
 
 
-def test_an_evaluation_is_that_of_python(serving) -> None:
+def test_http_evaluation_matches_python(serving) -> None:
     with chat_server(first_legal) as server:
         here = run(server, "hex(board_size=5)", 2, opponent="random")
         post = serving(base_urls=[server.url])
@@ -64,14 +64,14 @@ def test_an_evaluation_is_that_of_python(serving) -> None:
         "",
     ],
 )
-def test_no_other_service_is_asked(serving, base_url: str) -> None:
+def test_refuses_services_that_are_not_allowed(serving, base_url: str) -> None:
     post = serving(base_urls=["http://allowed.example/v1"])
     answer = post("/evaluate", task_id=0, seed=0, model="m", base_url=base_url)
     assert (answer.status, answer.code) == (403, "base_url_not_allowed")
     assert "--allow-base-url" in answer.data["error"]["message"]
 
 
-def test_keys_are_named_and_allowed(serving, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_allowed_keys_are_used(serving, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", KEY)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with chat_server(first_legal) as server:
@@ -112,14 +112,14 @@ def test_keys_are_named_and_allowed(serving, monkeypatch: pytest.MonkeyPatch) ->
         ("/nothing", {}, "no_such_route"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said(serving, path: str, body: dict[str, Any], code: str) -> None:
+def test_invalid_requests_have_error_codes(serving, path: str, body: dict[str, Any], code: str) -> None:
     post = serving(base_urls=["http://allowed.example/v1"], keys=["A"])
     answer = post(path, **body)
     assert answer.code == code
     assert 400 <= answer.status < 500
 
 
-def test_an_episode_is_played_step_by_step(serving, tmp_path: Path) -> None:
+def test_episodes_are_played_step_by_step(serving, tmp_path: Path) -> None:
     post = serving()
     task_id = encode("hex(board_size=5)")
     for seed in (0, 1):
@@ -162,7 +162,7 @@ def test_episodes_are_bounded(monkeypatch: pytest.MonkeyPatch, serving) -> None:
     assert post("/reset", **task).status == 200
 
 
-def test_a_token_is_needed_where_there_is_one(start, tmp_path: Path) -> None:  # noqa: F811
+def test_token_is_required_if_set(start, tmp_path: Path) -> None:  # noqa: F811
     port = start(affinetes_app(lambda played: None, token="s3cret")).port
     assert ask(port, "POST", "/reset", b'{"task_id": 0, "seed": 0}', **JSON).status == 401
     assert ask(port, path="/health").status == 200

@@ -1,4 +1,4 @@
-"""affinetes' task ids: 22 games in its order, variants that can be played, and no ids that wrap around."""
+"""affinetes' task ids: 22 games in order, playable variants, and no wrap-around."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ORDER = (
 VARIANTS = [(i, config) for i, family in enumerate(FAMILIES) for config in range(len(family.variants))]
 
 
-def test_the_order_is_that_of_affinetes() -> None:
+def test_order_matches_affinetes() -> None:
     assert [family.name for family in FAMILIES] == ORDER
 
 
@@ -51,12 +51,12 @@ def test_the_order_is_that_of_affinetes() -> None:
         (2_100_000_001, "oware(num_seeds_per_house=3)"),
     ],
 )
-def test_ids_stand_for_these_games(task_id: int, game: str) -> None:
+def test_ids_decode_to_games(task_id: int, game: str) -> None:
     assert decode(task_id).game == game
 
 
 @given(st.integers(0, len(FAMILIES) * CONFIGS - 1))
-def test_every_id_stands_for_a_task_and_its_game_for_the_smallest_such_id(task_id: int) -> None:
+def test_ids_round_trip_to_the_smallest_id(task_id: int) -> None:
     task = decode(task_id)
     assert task.index * CONFIGS + task.config == task_id
     smallest = encode(task.game)
@@ -66,13 +66,13 @@ def test_every_id_stands_for_a_task_and_its_game_for_the_smallest_such_id(task_i
 
 
 @given(st.integers(max_value=-1) | st.integers(min_value=len(FAMILIES) * CONFIGS))
-def test_no_id_wraps_round(task_id: int) -> None:
+def test_out_of_range_ids_are_refused(task_id: int) -> None:
     with pytest.raises(BadOption, match="ids go from 0 to 2199999999"):
         decode(task_id)
 
 
 @pytest.mark.parametrize("task_id", [1.0, "1", None, True])
-def test_an_id_is_a_whole_number(task_id: object) -> None:
+def test_non_integer_ids_are_refused(task_id: object) -> None:
     with pytest.raises(BadOption, match="use an integer"):
         decode(task_id)  # type: ignore[arg-type]
 
@@ -89,7 +89,7 @@ def test_an_id_is_a_whole_number(task_id: object) -> None:
         ("hearts", 800_000_001),
     ],
 )
-def test_a_game_may_be_written_in_any_way(game: str, task_id: int) -> None:
+def test_encode_accepts_any_spelling_of_a_game(game: str, task_id: int) -> None:
     assert encode(game) == task_id
 
 
@@ -105,7 +105,7 @@ def test_games_without_a_task_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("index", "config"), VARIANTS)
-def test_every_variant_is_played_to_its_end(index: int, config: int) -> None:
+def test_every_variant_can_be_played(index: int, config: int) -> None:
     task = decode(index * CONFIGS + config)
     game, random = task.load(), make_player("random")
     (played,) = play([MatchJob("m", game, [random] * game.seats, config)])
@@ -115,7 +115,7 @@ def test_every_variant_is_played_to_its_end(index: int, config: int) -> None:
 
 
 @pytest.mark.parametrize("family", [f for f in FAMILIES if f.simulations], ids=lambda f: f.name)
-def test_search_plays_where_it_is_said_to(family: object) -> None:
+def test_search_plays_the_games_it_supports(family: object) -> None:
     """Few simulations suffice to test that search can play the game."""
     task = decode([f is family for f in FAMILIES].index(True) * CONFIGS)
     game = task.load()
@@ -127,7 +127,7 @@ def test_search_plays_where_it_is_said_to(family: object) -> None:
     assert counts["no world"] <= counts["moves"] // 10
 
 
-def test_scores_go_by_the_range_that_openspiel_says() -> None:
+def test_utility_ranges_match_openspiel() -> None:
     assert decode(encode("2048")).utility_range == (0.0, 20480.0)
     assert decode(encode("gin_rummy(hand_size=7)")).utility_range == (-123.0, 123.0)  # with any hand
 
@@ -138,7 +138,7 @@ def test_bids_are_shown_as_in_affinetes() -> None:
     assert "Your opponent's hand: 1 2 3 4 5 7 8." in shown.observe(0).text
 
 
-def test_without_the_plugin_of_2048_the_error_says_what_to_do() -> None:
+def test_missing_2048_plugin_suggests_a_fix() -> None:
     code = (
         "from gymposium_affinetes import decode\n"
         "from gymposium.errors import GymposiumError\n"

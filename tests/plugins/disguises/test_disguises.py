@@ -1,4 +1,4 @@
-"""Every disguise is the plain game in other words: the same tree, and nothing of the plain game's fame in its texts."""
+"""Every disguise is the plain game in other words: the same tree, without the game's well-known terms."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def examples(name: str) -> Iterator[dict[str, object]]:
 
 
 @every_game
-def test_plain_and_disguised_matches_go_in_step(name: str) -> None:
+def test_plain_and_disguised_matches_correspond(name: str) -> None:
     for seed in (7, 8):
         GameComparison(load_game(name), load_game(name, disguise=seed)).walk(POSITIONS // 2)
     for example in examples(name):
@@ -85,7 +85,7 @@ def texts(game: Game, seed: int) -> Iterator[str]:
 
 
 @every_game
-def test_no_text_of_a_disguise_has_the_fame_of_the_game(name: str) -> None:
+def test_disguise_texts_contain_no_known_terms(name: str) -> None:
     fame = {word + end for word in FAME[name].split() for end in ("", "s")}
     for seed in range(1, 13):
         told = " ".join(texts(load_game(name, disguise=seed), seed)).lower()
@@ -94,7 +94,7 @@ def test_no_text_of_a_disguise_has_the_fame_of_the_game(name: str) -> None:
 
 
 @every_game
-def test_the_seed_decides_all_words(name: str) -> None:
+def test_words_depend_only_on_the_seed(name: str) -> None:
     one, again, other = (load_game(name, disguise=seed) for seed in (5, "5", 6))
     assert one is again
     assert one.rules(0) != other.rules(0)
@@ -103,7 +103,7 @@ def test_the_seed_decides_all_words(name: str) -> None:
     assert load_game(name).name == name
 
 
-def test_the_moves_of_disguises_differ() -> None:
+def test_disguises_have_different_moves() -> None:
     for name in DISGUISES:
         moves = {tuple(sorted(load_game(name, disguise=seed).new(0).legal_moves(0))) for seed in range(1, 9)}
         assert len(moves) > 1, name
@@ -128,12 +128,12 @@ def test_three_numbers_have_the_sum_if_their_cells_are_in_a_row(seed: int) -> No
     ]
 
 
-def test_half_of_the_seeds_pick_numbers_up_to_nine_with_the_sum_15() -> None:
+def test_half_of_the_seeds_use_numbers_up_to_nine() -> None:
     rules = [load_game("tic_tac_toe", disguise=seed).rules(0) for seed in range(1, 41)]
     assert 10 <= sum("a number from 1 to 9" in told and "sum is 15" in told for told in rules) <= 30
 
 
-def test_the_optimum_is_that_of_the_plain_game() -> None:
+def test_optimum_matches_the_plain_game() -> None:
     for name in ("tic_tac_toe", "hex(board_size=3)", "dots_and_boxes(num_rows=1,num_cols=2)"):
         assert optima_against_random(load_game(name, disguise=3)) == optima_against_random(load_game(name))
     for name in ("kuhn_poker", "goofspiel(num_cards=3)"):
@@ -155,7 +155,7 @@ def test_search_chooses_the_same_actions() -> None:
     assert played[0] == played[1]
 
 
-def test_the_disguise_stands_in_records_and_environments(tmp_path: Path) -> None:
+def test_records_and_environments_keep_the_disguise(tmp_path: Path) -> None:
     player = make_player("random")
     with RecordWriter(tmp_path / "matches.jsonl") as writer:
         for name in ("kuhn_poker(disguise=11)", "bargaining(disguise=11,prob_end=0.1)"):
@@ -168,12 +168,12 @@ def test_the_disguise_stands_in_records_and_environments(tmp_path: Path) -> None
     assert re.search(r"take turns to pick a number", str(observation) + str(info))
 
 
-def test_a_disguised_match_has_no_picture_of_the_plain_board() -> None:
+def test_disguised_match_has_no_picture() -> None:
     assert load_game("tic_tac_toe").new(0).picture(0)
     assert load_game("tic_tac_toe", disguise=1).new(0).picture(0) is None
 
 
-def test_a_player_that_reads_plain_words_refuses_a_disguise() -> None:
+def test_players_of_plain_words_refuse_disguises() -> None:
     for name, player in (("pig", "hold-20"), ("blackjack", "stand-17"), ("goofspiel", "match-prize")):
         game = load_game(name, disguise=2)
         players = [make_player(player)] * game.seats
@@ -181,19 +181,19 @@ def test_a_player_that_reads_plain_words_refuses_a_disguise() -> None:
             list(play([MatchJob("one", game, players, 1)]))
 
 
-def test_games_of_the_engine_have_no_disguise() -> None:
+def test_engine_games_have_no_disguise() -> None:
     with pytest.raises(GymposiumError, match="disguise"):
         load_by_engine_name("hex(disguise=3)")
 
 
-def test_a_disguise_is_a_seed_of_a_game_that_has_one() -> None:
+def test_invalid_disguises_are_refused() -> None:
     with pytest.raises(BadParameter, match="disguise=-1: must be from 0"):
         load_game("hex(disguise=-1)")
     with pytest.raises(BadParameter, match="disguise"):
         load_game("chess(disguise=1)")
 
 
-def test_oware_names_the_sheds_that_bring_back_a_position() -> None:
+def test_disguised_oware_names_sheds_that_repeat_a_position() -> None:
     small = {"num_houses_per_player": 2, "num_seeds_per_house": 1}
     plain, other = load_game("oware", **small), load_game("oware", **small, disguise=3)
     found = 0
@@ -211,7 +211,7 @@ def test_oware_names_the_sheds_that_bring_back_a_position() -> None:
     assert found
 
 
-def test_oware_in_disguise_ends_at_the_same_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disguised_oware_ends_at_the_same_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("gymposium.games.sowing.oware", "gymposium_disguises.sowing"):
         monkeypatch.setattr(f"{module}.LIMIT", 9)
     game = host().make_game("oware", {"disguise": 3})  # not `load_game`, which would keep the changed limit for others
@@ -224,7 +224,7 @@ def test_oware_in_disguise_ends_at_the_same_limit(monkeypatch: pytest.MonkeyPatc
     assert match.observe(0, "compact").text.endswith("legal: none\n")
 
 
-def test_the_page_lists_every_game_with_a_disguise_or_with_a_reason() -> None:
+def test_docs_list_every_game_with_or_without_disguise() -> None:
     page = (Path(__file__).parents[3] / "docs" / "how-to" / "disguise-a-game.md").read_text(encoding="utf-8")
     listed, _, without = page.partition("## Which games have one\n")[2].partition("These have none:\n")
     assert {*re.findall(r"`(\w+)`", listed)} == {*DISGUISES}

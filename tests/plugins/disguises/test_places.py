@@ -1,4 +1,4 @@
-"""What the rules say of places is true of the plain squares: neighbours, straight paths, and which of six touch."""
+"""Place descriptions in the rules match the plain squares: neighbors, straight paths, and the six directions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def step(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_neighbours_and_straight_paths_are_those_of_the_board(seed: int) -> None:
+def test_neighbors_and_straight_paths_match_the_board(seed: int) -> None:
     board = places(seed)
     assert len(set(board.name.values())) == WIDE * HIGH
     for one in board.name:
@@ -44,7 +44,7 @@ def test_neighbours_and_straight_paths_are_those_of_the_board(seed: int) -> None
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("other_way", [True, False])
-def test_the_third_direction_of_hexagons_is_the_one_that_is_told(seed: int, other_way: bool) -> None:
+def test_third_hexagon_direction_matches_the_rules(seed: int, other_way: bool) -> None:
     board = places(seed, mirrored=False)
     third = (1, -1) if other_way else (1, 1)
     assert f"one {board.second} {'earlier' if other_way else 'later'}" in board.explain_touching(other_way)
@@ -54,7 +54,7 @@ def test_the_third_direction_of_hexagons_is_the_one_that_is_told(seed: int, othe
             assert (here in (third, (-third[0], -third[1]))) == (there in (third, (-third[0], -third[1])))
 
 
-def test_rows_and_columns_are_named_by_their_own_words() -> None:
+def test_rows_and_columns_have_separate_words() -> None:
     for seed in SEEDS:
         board = places(seed)
         for square, name in board.name.items():
@@ -64,13 +64,13 @@ def test_rows_and_columns_are_named_by_their_own_words() -> None:
         assert (board.outer == board.columns or board.outer == board.columns[::-1]) == board.crossed
 
 
-def test_the_layout_depends_on_the_seed() -> None:
+def test_layout_depends_on_the_seed() -> None:
     boards = [places(seed) for seed in SEEDS]
     assert {board.crossed for board in boards} == {True, False}
     assert {at(board, "a1") for board in boards} >= {(0, 0), (3, 4)} or len({at(board, "a1") for board in boards}) >= 3
 
 
-def test_lists_are_grouped_by_the_first_word_in_the_order_of_the_rules() -> None:
+def test_lists_are_grouped_in_the_order_of_the_rules() -> None:
     board = places(3)
     told = board.group_places(reversed(list_squares(WIDE, HIGH)))
     assert [group.partition(":")[0] for group in told.split("; ")] == board.outer
@@ -84,5 +84,5 @@ def test_moves_are_renamed_square_by_square() -> None:
     assert board.rename_if_move("a1b9") == "a1b9"
 
 
-def test_the_content_of_an_engine_board_begins_with_row_one() -> None:
+def test_engine_boards_are_read_from_row_one() -> None:
     assert read_cells("2x.8\n18o.\n abc\n") == "8o.x.8"

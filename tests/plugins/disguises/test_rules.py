@@ -1,4 +1,4 @@
-"""The rules of disguises are correct: a reader who knows only their texts finds the legal moves and the winner."""
+"""The rules of disguises are correct: a reader of the text alone finds the legal moves and the winner."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def positions(name: str, seed: int, matches: int = 3) -> Iterator[tuple[Match, R
             yield match, reader
 
 
-def chained(mine: set[Place], start: set[Place], steps: set[Place]) -> set[Place]:
+def find_chained_places(mine: set[Place], start: set[Place], steps: set[Place]) -> set[Place]:
     """The places that chains through one's own reach from these."""
     reached, ahead = set(start), list(start)
     while ahead:
@@ -78,7 +78,7 @@ SIX = SIDEWAYS | {(1, -1), (-1, 1)}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_breakthrough_and_clobber_allow_the_moves_that_are_told(seed: int) -> None:
+def test_breakthrough_and_clobber_moves_follow_the_rules(seed: int) -> None:
     for match, reader in positions("breakthrough(rows=5,columns=4)", seed):
         if not match.to_move():
             continue
@@ -113,14 +113,14 @@ def test_breakthrough_and_clobber_allow_the_moves_that_are_told(seed: int) -> No
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_ends_of_hex_and_the_edges_of_y_decide(seed: int) -> None:
+def test_hex_ends_and_y_edges_decide_the_winner(seed: int) -> None:
     for match, reader in positions("hex(board_size=4)", seed):
         ends = re.findall(r"from the (\w+) (\w+) to the \w+ (\w+)", reader.rules)
         assert len(ends) == 2
         won = []
         for (noun, begin, end), mine in zip(ends, reader.list_held(match.observe(0).text), strict=True):
             start = set(filter(reader.line(noun, begin), mine))
-            won.append(any(map(reader.line(noun, end), chained(mine, start, SIX))))
+            won.append(any(map(reader.line(noun, end), find_chained_places(mine, start, SIX))))
         assert [value > 0 for value in match.returns()] == won
         assert bool(match.to_move()) != any(won)
     for match, reader in positions("y(board_size=5)", seed):
@@ -132,13 +132,13 @@ def test_the_ends_of_hex_and_the_edges_of_y_decide(seed: int) -> None:
                 {p for p in mine if p[1] == 0},
                 {p for p in mine if sum(p) == size - 1},
             ]
-            chains = [chained(mine, {place}, SIX) for place in mine]
+            chains = [find_chained_places(mine, {place}, SIX) for place in mine]
             won.append(any(all(chain & edge for edge in edges) for chain in chains))
         assert [value > 0 for value in match.returns()] == won
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_three_crates_in_a_told_line_win_connect_four(seed: int) -> None:
+def test_three_crates_in_a_line_win_connect_four(seed: int) -> None:
     for match, reader in positions("connect_four(rows=5,columns=4,x_in_row=3)", seed):
         [order] = re.findall(r"in this order: ([^.]*)\.", reader.rules)
         poles = order.split(", ")
@@ -161,7 +161,7 @@ def test_three_crates_in_a_told_line_win_connect_four(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_roads_of_morris_are_the_ways_that_can_be_moved(seed: int) -> None:
+def test_morris_roads_match_the_legal_moves(seed: int) -> None:
     moved = filled = 0
     for match, reader in positions("nine_mens_morris", seed, matches=2):
         roads = [road.split("-") for road in re.findall(r"\w+-\w+-\w+", reader.rules)]

@@ -1,4 +1,4 @@
-"""The real command: `inspect eval gymposium/match`, with a model whose provider another distribution registers."""
+"""The real command `inspect eval gymposium/match` with a model provider from another distribution."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def inspect_command(folder: Path, *arguments: str) -> subprocess.CompletedProces
     )
 
 
-def test_the_command_finds_the_task_by_its_name_and_plays(provider: Path, tmp_path: Path) -> None:
+def test_command_finds_and_plays_the_task(provider: Path, tmp_path: Path) -> None:
     given = "game=tic_tac_toe opponent=mcts-10 matches=16 seed=1 on_illegal=retry(1)".split()
     options = [part for one in given for part in ("-T", one)]
     log_dir = tmp_path / "logs"
@@ -69,7 +69,7 @@ def test_the_command_finds_the_task_by_its_name_and_plays(provider: Path, tmp_pa
     assert log.samples[0].scores is not None
 
 
-def test_the_command_says_what_is_wrong(provider: Path, tmp_path: Path) -> None:
+def test_command_reports_errors(provider: Path, tmp_path: Path) -> None:
     options = ["-T", "game=tic_tac_to", "--model", "scripted/first", "--log-dir", str(tmp_path / "logs")]
     done = inspect_command(provider, "eval", "gymposium/match", *options)
     assert done.returncode != 0

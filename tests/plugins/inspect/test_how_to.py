@@ -1,4 +1,4 @@
-"""The page on Inspect: its code runs, in order, and its records verify."""
+"""The page on Inspect: its code runs in order, and its records verify."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def last(messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> str:
     return legal_moves(messages[-1].text)[-1]
 
 
-def test_the_code_of_the_page_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_docs_code_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) == 3
     names: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What is read from logs: records of both formats, and paired differences."""
+"""Records read from logs of both formats, and paired differences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def last(messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> str:
     return legal_moves(messages[-1].text)[-1]
 
 
-def test_a_record_stands_in_the_store_of_its_sample_in_the_zip(tmp_path: Path) -> None:
+def test_zip_logs_hold_records_in_sample_stores(tmp_path: Path) -> None:
     """This is what a reader without Inspect relies on."""
     log = evaluated("gymposium/match", args=ARGS)
     with zipfile.ZipFile(log.location) as archive:
@@ -38,14 +38,14 @@ def test_a_record_stands_in_the_store_of_its_sample_in_the_zip(tmp_path: Path) -
         assert Record.parse(json.dumps(one)) == found[one["id"]]
 
 
-def test_both_formats_of_logs_hold_the_same_records(tmp_path: Path) -> None:
+def test_both_log_formats_hold_the_same_records(tmp_path: Path) -> None:
     log = evaluated("gymposium/match", args=ARGS)
     file = tmp_path / "log.json"
     write_eval_log(read_eval_log(log.location), str(file))
     assert [*records(file)] == [*records(log.location)]
 
 
-def test_a_record_that_was_changed_is_not_read(tmp_path: Path) -> None:
+def test_changed_records_are_refused(tmp_path: Path) -> None:
     log = evaluated("gymposium/match", args=ARGS | {"matches": 2})
     whole = read_eval_log(log.location)
     assert whole.samples is not None
@@ -55,7 +55,7 @@ def test_a_record_that_was_changed_is_not_read(tmp_path: Path) -> None:
         [*records(tmp_path / "log.json")]
 
 
-def test_two_models_are_compared_deal_by_deal() -> None:
+def test_models_are_compared_by_deal() -> None:
     first = evaluated("gymposium/match", args=ARGS)
     second = evaluated("gymposium/match", last, args=ARGS)
     one, other = [*records(first.location)], [*records(second.location)]

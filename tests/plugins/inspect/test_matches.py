@@ -1,4 +1,4 @@
-"""Matches in Inspect: they are those of gymposium, their records replay, and the scores say what the records say."""
+"""Matches in Inspect match gymposium's, their records replay, and scores follow the records."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def said(how: str, move: str) -> str:
 
 
 @pytest.mark.parametrize(("game", "opponent", "seat", "reply"), GAMES)
-def test_matches_are_those_of_a_table_and_scores_are_their_records(
+def test_matches_equal_local_play_and_scores_match_records(
     game: str, opponent: str, seat: int | str, reply: str, tmp_path: Path
 ) -> None:
     if game.startswith("2048"):
@@ -86,7 +86,7 @@ def test_matches_are_those_of_a_table_and_scores_are_their_records(
     assert means["return"] == pytest.approx(sum(r.returns[s] for r, s in zip(found, seats, strict=True)) / 16)
 
 
-def test_equal_seeds_give_equal_matches_and_other_seeds_others(tmp_path: Path) -> None:
+def test_matches_are_deterministic_by_seed(tmp_path: Path) -> None:
     def play_with(seed: int) -> list[object]:
         args = {"game": "leduc_poker", "opponent": "random", "matches": 16, "seed": seed}
         return [without_times(record) for record in verified(evaluated("gymposium/match", args=args), tmp_path)]
@@ -96,7 +96,7 @@ def test_equal_seeds_give_equal_matches_and_other_seeds_others(tmp_path: Path) -
     assert play_with(8) != first
 
 
-def test_everything_is_registered_under_gymposium() -> None:
+def test_components_are_registered_under_gymposium() -> None:
     log = evaluated("gymposium/match", args={"game": "tic_tac_toe", "matches": 2})
     assert log.eval.task == "gymposium/match"
     assert [step.solver for step in log.plan.steps] == ["gymposium/play"]
@@ -105,7 +105,7 @@ def test_everything_is_registered_under_gymposium() -> None:
 
 
 @pytest.mark.parametrize("slow", [False, True])
-def test_quick_steps_are_made_at_once_and_slow_ones_in_threads(slow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_steps_run_in_threads(slow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step that takes longer than `QUICK` is the last one in the thread of the event loop."""
     monkeypatch.setattr("gymposium_inspect.playing.QUICK", -1.0 if slow else 1e9)
     threads: list[Thread] = []
@@ -134,7 +134,7 @@ class Picky:
         return [Reply((ask.legal_moves or [""])[0]) for ask in asks]
 
 
-def test_an_opponent_that_raises_fails_its_own_match_only() -> None:
+def test_raising_opponent_fails_only_its_match() -> None:
     contest = Contest("random", "forfeit")
     game, model = load_game("tic_tac_toe"), OutsideSeat(READERS["move"], "full")
     tables, picky = [], Picky()
@@ -149,7 +149,7 @@ def test_an_opponent_that_raises_fails_its_own_match_only() -> None:
         contest.advance(bad)
 
 
-def test_the_conversation_is_kept_behind_the_system_messages() -> None:
+def test_conversation_follows_the_system_messages() -> None:
     seen: list[Sequence[ChatMessage]] = []
 
     def answer(messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> str:
@@ -178,7 +178,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("cause", FAILURES)
-def test_a_forfeit_has_its_cause(cause: str, tmp_path: Path) -> None:
+def test_forfeits_record_their_cause(cause: str, tmp_path: Path) -> None:
     args = {"game": "connect_four" if cause == "illegal" else "tic_tac_toe", "matches": 2}
     bad = FAILURES[cause]
     if cause == "illegal":
@@ -197,7 +197,7 @@ def test_a_forfeit_has_its_cause(cause: str, tmp_path: Path) -> None:
         assert "The model" in (sample.scores["outcome"].explanation or "")
 
 
-def test_after_a_failed_reply_the_model_is_told_why_and_asked_again(tmp_path: Path) -> None:
+def test_failed_replies_are_retried_with_the_reason(tmp_path: Path) -> None:
     def answer(messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> str:
         return legal(messages, tools) if "could not be read" in messages[-1].text else "What?"
 
@@ -211,7 +211,7 @@ def test_after_a_failed_reply_the_model_is_told_why_and_asked_again(tmp_path: Pa
     assert means["forfeit"] == 0.0
 
 
-def test_epochs_play_the_same_deals_and_have_records_of_their_own(tmp_path: Path) -> None:
+def test_epochs_replay_deals_with_separate_records(tmp_path: Path) -> None:
     args = {"game": "kuhn_poker", "matches": 4}
     log = evaluated("gymposium/match", args=args, epochs=2)
     found = verified(log, tmp_path)
@@ -221,7 +221,7 @@ def test_epochs_play_the_same_deals_and_have_records_of_their_own(tmp_path: Path
     assert log.results.scores[0].scored_samples == 4, "epochs are averaged first"
 
 
-def test_a_match_that_a_limit_of_inspect_stops_is_unscored() -> None:
+def test_matches_stopped_by_inspect_limits_are_unscored() -> None:
     args = {"game": "connect_four", "matches": 2}
     log = evaluated("gymposium/match", args=args, message_limit=5)
     assert [*records(log.location)] == []
@@ -234,7 +234,7 @@ def test_a_match_that_a_limit_of_inspect_stops_is_unscored() -> None:
     assert all(score.unscored_samples == 2 for score in log.results.scores)
 
 
-def test_a_dataset_of_ones_own_plays_with_the_solver() -> None:
+def test_custom_datasets_work_with_the_solver() -> None:
     task = Task(
         dataset=samples("tic_tac_toe", matches=4, seat=1), solver=play("greedy", prompt="compact"), scorer=outcome()
     )

@@ -1,4 +1,4 @@
-"""What cannot be played is refused with the reason before the first sample."""
+"""Unplayable settings are refused with a reason before the first sample."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .scripted import evaluated
         ({"game": "tic_tac_toe", "reply": "calls"}, "gymposium/world"),
     ],
 )
-def test_a_match_that_cannot_be_played_is_refused(args: dict[str, Any], reason: str) -> None:
+def test_unplayable_matches_are_refused(args: dict[str, Any], reason: str) -> None:
     with pytest.raises(GymposiumError, match=reason):
         match(**args)
     with pytest.raises(GymposiumError, match=reason):
@@ -40,7 +40,7 @@ def test_a_match_that_cannot_be_played_is_refused(args: dict[str, Any], reason: 
 
 
 @pytest.mark.usefixtures("echoes")
-def test_a_world_that_cannot_be_played_is_refused() -> None:
+def test_unplayable_worlds_are_refused() -> None:
     with pytest.raises(UnknownName):
         world("mial")
     with pytest.raises(BadOption, match="tic_tac_toe has no tools"):
@@ -52,7 +52,7 @@ def test_a_world_that_cannot_be_played_is_refused() -> None:
 
 
 @pytest.mark.usefixtures("echoes")
-def test_a_model_that_is_not_told_of_tools_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_models_without_tool_support(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the provider of these tests were one of those that do not pass tools on, which need keys and servers."""
     monkeypatch.setattr("gymposium_inspect.playing._WITHOUT_TOOLS", {"mockllm"})
     log = evaluated("gymposium/world", args={"game": "echoes"}, status="error")
@@ -61,7 +61,7 @@ def test_a_model_that_is_not_told_of_tools_is_refused(monkeypatch: pytest.Monkey
     assert not [event for sample in log.samples or () for event in sample.events if event.event == "model"]
 
 
-def test_a_solver_needs_samples_of_matches() -> None:
+def test_solver_requires_match_samples() -> None:
     log = evaluated(Task(dataset=[Sample("Hello")], solver=play(), scorer=outcome()), status="error")
     assert log.error is not None
     assert "Make the dataset with gymposium_inspect.samples()" in log.error.message

@@ -1,4 +1,4 @@
-"""Worlds in Inspect: the model's own tool calls are played, and what they return is a message of the tool."""
+"""Worlds in Inspect: the model's tool calls are played, and their results are tool messages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def means(log: Any) -> dict[str, float]:
     return {score.name: score.metrics["mean"].value for score in log.results.scores}
 
 
-def test_tasks_with_tools_are_played_by_tool_calls_and_verify(tmp_path: Path) -> None:
+def test_tool_tasks_are_played_by_tool_calls_and_verify(tmp_path: Path) -> None:
     pytest.importorskip("gymposium_worlds")
     tools = load_game("mail(mails=20)").tools
     told: list[ToolInfo] = []
@@ -80,7 +80,7 @@ def test_tasks_with_tools_are_played_by_tool_calls_and_verify(tmp_path: Path) ->
     assert [*map(without_times, again)] == [*map(without_times, found)]
 
 
-def test_what_a_tool_returns_and_objects_is_the_message_of_the_tool(tmp_path: Path) -> None:
+def test_tool_results_and_errors_are_tool_messages(tmp_path: Path) -> None:
     said = [
         calling(("say", {"text": "a"}), ("say", {"word": "b"})),
         calling(("shout", {})),
@@ -111,7 +111,7 @@ def test_what_a_tool_returns_and_objects_is_the_message_of_the_tool(tmp_path: Pa
     ],
     ids=["no call", "no JSON", "NaN"],
 )
-def test_a_reply_that_is_no_call_is_a_failed_reply(first: ModelOutput, tmp_path: Path) -> None:
+def test_replies_without_a_valid_call_fail(first: ModelOutput, tmp_path: Path) -> None:
     def answer(messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> ModelOutput:
         if len(messages) == 1:
             return first.model_copy(deep=True)
@@ -132,7 +132,7 @@ def test_a_reply_that_is_no_call_is_a_failed_reply(first: ModelOutput, tmp_path:
     assert forfeited.samples[0].scores["report"].reason == "no report"
 
 
-def test_a_match_whose_tool_fails_is_recorded_and_unscored() -> None:
+def test_matches_with_failing_tools_are_recorded_unscored() -> None:
     log = evaluated(
         "gymposium/world",
         lambda messages, tools: calling(("say", {"text": "a"})),
@@ -146,7 +146,7 @@ def test_a_match_whose_tool_fails_is_recorded_and_unscored() -> None:
         assert "the echo is gone" in (sample.scores["outcome"].explanation or "")
 
 
-def test_a_world_is_also_played_by_calls_as_text(tmp_path: Path) -> None:
+def test_worlds_accept_calls_as_text(tmp_path: Path) -> None:
     def answer(messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> str:
         assert not tools
         return '{"name": "say", "arguments": {"text": "a"}}'

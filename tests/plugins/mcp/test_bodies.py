@@ -1,4 +1,4 @@
-"""Servers over HTTP that send more than is read."""
+"""HTTP servers that send more than the client reads."""
 
 from __future__ import annotations
 
@@ -101,9 +101,7 @@ def serving(how: str) -> Iterator[str]:
         ("elsewhere", "redirects to another server"),
     ],
 )
-def test_a_server_does_not_fill_the_process(
-    how: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_servers_cannot_exhaust_memory(how: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "MOST_PAGES", 6)
     with serving(how) as url, playing(write_world(tmp_path, server={"command": None, "url": url})) as game:
         tracemalloc.start()
@@ -116,7 +114,7 @@ def test_a_server_does_not_fill_the_process(
 
 
 @pytest.mark.parametrize("how", ["well", "slash"])
-def test_a_server_that_behaves_is_asked(how: str, tmp_path: Path) -> None:
+def test_well_behaved_servers_are_used(how: str, tmp_path: Path) -> None:
     with serving(how) as url:
         file = write_world(tmp_path, server={"command": None, "url": url}, tools={"allow": ["echo"]})
         with playing(file) as game:

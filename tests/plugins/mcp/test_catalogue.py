@@ -1,4 +1,4 @@
-"""The tools that are offered, and the digest that tells when they change."""
+"""Offered tools, and the digest that detects changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def all_allowed(world: WorldSettings) -> WorldSettings:
     return replace(world, tools=replace(world.tools, allow="all"))
 
 
-def test_the_allowed_tools_are_offered_in_their_order(world: WorldSettings) -> None:
+def test_allowed_tools_are_offered_in_order(world: WorldSettings) -> None:
     tools = [listed("a"), listed("c", "no schema"), listed("b", description=None)]
     assert [(tool.name, tool.description) for tool in select_tools(world, tools).tools] == [
         ("b", ""),
@@ -53,7 +53,7 @@ def test_the_allowed_tools_are_offered_in_their_order(world: WorldSettings) -> N
         ),
     ],
 )
-def test_a_tool_that_cannot_be_offered_is_named(tool: dict[str, Any], reason: str, world: WorldSettings) -> None:
+def test_unusable_tools_are_named(tool: dict[str, Any], reason: str, world: WorldSettings) -> None:
     settings = all_allowed(world) if tool["name"] == "answer" else world
     with pytest.raises(GymposiumError, match=reason):
         select_tools(settings, [listed("a"), tool])
@@ -74,14 +74,12 @@ def test_names_that_templates_cannot_write_are_mapped(world: WorldSettings) -> N
     ("names", "reason"),
     [([f"t{n}" for n in range(30_000)], "the server has 30,000 tools, more than 512"), (["." * 257], "more than 256")],
 )
-def test_lists_of_too_many_tools_or_too_long_names_are_refused(
-    names: list[str], reason: str, world: WorldSettings
-) -> None:
+def test_too_many_tools_or_too_long_names_are_refused(names: list[str], reason: str, world: WorldSettings) -> None:
     with pytest.raises(BadOption, match=reason):
         select_tools(all_allowed(world), [listed(name) for name in names])
 
 
-def test_the_digest_tells_every_change() -> None:
+def test_digest_changes_with_every_change() -> None:
     tool = Tool("a", "It does.", SCHEMA)
     others = [Tool("b", "It does.", SCHEMA), Tool("a", "It did.", SCHEMA), Tool("a", "It does.", {"type": "object"})]
     assert len({compute_digest([one]) for one in (tool, *others)} | {compute_digest([tool, others[0]])}) == 5
@@ -91,7 +89,7 @@ def test_the_digest_tells_every_change() -> None:
     assert describe_changes([tool], [others[2]]) == "a has other arguments"
 
 
-def test_tools_of_another_digest_than_the_file_says_are_refused(world: WorldSettings) -> None:
+def test_tools_with_an_unexpected_digest_are_refused(world: WorldSettings) -> None:
     tools = [listed("a"), listed("b")]
     digest = compute_digest(select_tools(world, tools).tools)
     pinned = replace(world, tools=replace(world.tools, digest=digest))

@@ -1,4 +1,4 @@
-"""The example: a server of the library itself, over standard input and output and over streamable HTTP."""
+"""The example: a server using the official library, over stdio and streamable HTTP."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TestMcp(GameConformance):
     effort = replace(QUICK, decisions=40, matches=5)  # each call asks a program
 
 
-def test_a_question_of_the_example() -> None:
+def test_example_question_is_solvable() -> None:
     solve(load_game("mcp"))  # type: ignore[arg-type]
 
 
@@ -80,7 +80,7 @@ def served(port: int = 0) -> Iterator[int]:
         listening.close()
 
 
-def test_a_server_over_http_that_goes_away_and_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_http_server_may_disappear_and_return(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN", "secret")
     monkeypatch.setenv("GYMPOSIUM_ALLOW_ENV", "TOKEN")
     with ExitStack() as stack:
@@ -101,7 +101,7 @@ def test_a_server_over_http_that_goes_away_and_comes_back(tmp_path: Path, monkey
             stack.close()
 
 
-def test_no_question_of_the_example_is_in_both_splits() -> None:
+def test_example_splits_are_disjoint() -> None:
     train, test = ({one.question for one in QuestionFile(EXAMPLE.parent / name).questions} for name in FILES)
     assert train
     assert test

@@ -1,4 +1,4 @@
-"""A server for each match: separate state, a bound on the servers, and their end."""
+"""One server per match: separate state, a bound on servers, and cleanup."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def test_matches_do_not_see_what_others_write(tmp_path: Path, folders: Path) -> None:
+def test_matches_have_separate_state(tmp_path: Path, folders: Path) -> None:
     with playing(write_start(tmp_path)) as game:
         matches = [game.new(seed) for seed in (0, 1)]
         for word in ("one", "two"):
@@ -87,7 +87,7 @@ def test_matches_do_not_see_what_others_write(tmp_path: Path, folders: Path) -> 
 
 
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
-def test_the_driver_holds_matches_back(schedule: Schedule, tmp_path: Path, folders: Path) -> None:
+def test_driver_limits_concurrent_matches(schedule: Schedule, tmp_path: Path, folders: Path) -> None:
     plays = [
         [call("remember", "a"), call("answer", "4")],
         ["no call"],  # a forfeit
@@ -107,7 +107,7 @@ def test_the_driver_holds_matches_back(schedule: Schedule, tmp_path: Path, folde
     assert [*folders.iterdir()] == []
 
 
-def test_an_environment_ends_its_server(tmp_path: Path, folders: Path) -> None:
+def test_environment_stops_its_server(tmp_path: Path, folders: Path) -> None:
     file = write_start(tmp_path, at_once=1)
     with playing(file):
         env = gymnasium.make("gymposium:TextMcp-v0", file=str(file))
@@ -123,7 +123,7 @@ def test_an_environment_ends_its_server(tmp_path: Path, folders: Path) -> None:
     assert [*folders.iterdir()] == []
 
 
-def test_a_server_for_which_there_is_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_free_server_slot_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium_mcp.server._SLOT_SECONDS", 0.01)
     with playing(write_start(tmp_path, at_once=1)) as game:
         held = game.new(0)
@@ -136,7 +136,7 @@ def test_a_server_for_which_there_is_no_place(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("killed", [True, False])
-def test_a_program_that_ends_leaves_no_server(killed: bool, tmp_path: Path) -> None:
+def test_exiting_program_leaves_no_server(killed: bool, tmp_path: Path) -> None:
     alive = tmp_path / "alive"
     os.mkfifo(alive)
     script = "import os, runpy, sys; held = os.open('ALIVE', os.O_WRONLY); runpy.run_path('RAW', run_name='__main__')"

@@ -1,4 +1,4 @@
-"""The server that the README shows: it needs mcp 1, and the README's command says so."""
+"""The server shown in the README needs mcp 1, and the README's command says so."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def command() -> list[str]:
     return given
 
 
-def test_its_command_pins_mcp_1() -> None:
+def test_readme_command_pins_mcp_1() -> None:
     assert command()[:4] == ["uvx", "--with", "mcp<2", SERVER]
 
 
 @pytest.mark.skipif(shutil.which(SERVER) is None, reason=f"{SERVER} is not installed: tox run -e mcp1")
-def test_its_world_is_played(tmp_path: Path) -> None:
+def test_readme_world_is_playable(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "shop.db") as shop:
         shop.execute("CREATE TABLE orders (id INTEGER, month TEXT)")
     shop.close()

@@ -1,4 +1,4 @@
-"""What a player reads of the blocks that a tool returns."""
+"""Tool results as text for the player."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ def error(text: str) -> Result:
         ({"content": text("a"), "structuredContent": {"a": "x" * 20_000}}, Result("a")),
     ],
 )  # fmt: skip
-def test_a_result(answer: dict[str, Any], result: Result) -> None:
+def test_results_are_formatted_as_text(answer: dict[str, Any], result: Result) -> None:
     assert parse_result(answer) == result

@@ -1,4 +1,4 @@
-"""The TOML file of a world: what it may say, and the errors for all else."""
+"""The TOML file of a world: its settings, and errors for everything else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymposium.games.registry import check_named_game
 from gymposium_mcp.settings import read_world
 
 
-def test_what_a_file_says(tmp_path: Path) -> None:
+def test_settings_are_read_from_the_file(tmp_path: Path) -> None:
     file = write_world(
         tmp_path, server={"command": ["uvx", "it"], "env": ["KEY"]}, tools={"allow": "all", "seconds": 5}
     )
@@ -60,7 +60,7 @@ def test_errors_name_the_file_and_the_key(changes: dict[str, Any], reason: str, 
     assert str(file) in str(raised.value)
 
 
-def test_an_unknown_table_is_refused(tmp_path: Path) -> None:
+def test_unknown_tables_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "world.toml"
     file.write_text("[servers]\n", encoding="utf-8")
     with pytest.raises(UnknownName, match=r"Unknown table of .* 'servers'. Did you mean 'server'"):
@@ -68,7 +68,7 @@ def test_an_unknown_table_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"[server", b"\xff"])
-def test_a_file_that_is_no_toml_is_refused(content: bytes | None, tmp_path: Path) -> None:
+def test_invalid_toml_is_refused(content: bytes | None, tmp_path: Path) -> None:
     file = tmp_path / "world.toml"
     if content is not None:
         file.write_bytes(content)
@@ -77,14 +77,14 @@ def test_a_file_that_is_no_toml_is_refused(content: bytes | None, tmp_path: Path
 
 
 @pytest.mark.parametrize("hop", ["world.toml", "nowhere.toml", "/dev/zero"])
-def test_a_link_that_leads_to_no_file_is_refused(hop: str, tmp_path: Path) -> None:
+def test_broken_links_are_refused(hop: str, tmp_path: Path) -> None:
     file = tmp_path / "world.toml"
     file.symlink_to(hop)
     with pytest.raises(BadOption, match=r"Cannot read .*world\.toml"):
         read_world(file)
 
 
-def test_a_split_that_the_file_does_not_name_is_refused(tmp_path: Path) -> None:
+def test_unknown_splits_are_refused(tmp_path: Path) -> None:
     file = str(write_world(tmp_path))
     with pytest.raises(BadParameter, match=r"split=test: .* has no such questions"):
         load_game("mcp", file=file, split="test")
@@ -93,7 +93,7 @@ def test_a_split_that_the_file_does_not_name_is_refused(tmp_path: Path) -> None:
     assert load_game("mcp", file=str(other), split="test")
 
 
-def test_a_record_may_not_name_a_file_without_permission() -> None:
+def test_records_may_not_name_files_without_permission() -> None:
     check_named_game("mcp")
     check_named_game("mcp(split=test)")
     with pytest.raises(

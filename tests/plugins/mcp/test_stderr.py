@@ -1,4 +1,4 @@
-"""The last lines of a program: its secrets are hidden before a line is shortened."""
+"""The last lines of a server's stderr, with secrets removed before lines are shortened."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def last(written: str, **secrets: str) -> str:
 
 @pytest.mark.parametrize("before", [0, 290, 299, 310, 99_990, 100_000, 200_000])
 @pytest.mark.parametrize("after", ["", "\n", "x" * 99_990])
-def test_no_part_of_a_secret_is_shown(before: int, after: str) -> None:
+def test_secrets_are_hidden_completely(before: int, after: str) -> None:
     shown = last("." * before + SECRET + after, KEY=SECRET)
     assert not any(part in shown for part in ("ABC", "GHI", "NOP"))
 
 
-def test_a_longer_secret_that_holds_another_one_is_hidden() -> None:
+def test_nested_secrets_are_hidden() -> None:
     assert last(f"{SECRET}!\n\nABCD\n", A="ABCD", B=SECRET, C="") == "$B! / $A"
 
 
-def test_the_last_five_lines_are_shown_each_shortened() -> None:
+def test_last_five_lines_are_shown_shortened() -> None:
     assert last("".join(f"{n}{'x' * 400}\n" for n in range(9))) == " / ".join(f"{n}{'x' * 299}" for n in range(4, 9))

@@ -1,4 +1,4 @@
-"""Replies as actions: free text for the only field, or JSON that fits the schema."""
+"""Replies as actions: free text for a single field, or JSON that fits the schema."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from gymposium_openenv.actions import Actions, BadAction
 TEXT = {"type": "string"}
 
 
-def schema(**fields: Any) -> dict[str, Any]:
+def make_schema(**fields: Any) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": False, "properties": fields, "required": [*fields]}
 
 
-def test_the_only_text_field_takes_the_reply_as_it_is() -> None:
-    actions = Actions({**schema(code=TEXT, metadata={"type": "object"}), "required": ["code"]})
+def test_single_text_field_takes_the_reply_verbatim() -> None:
+    actions = Actions({**make_schema(code=TEXT, metadata={"type": "object"}), "required": ["code"]})
     assert actions.text_field == "code"
     assert actions.parse_reply(' {"a": 1} ') == {"code": ' {"a": 1} '}
     assert actions.describe("full") == "Your reply is the code.\n"
-    described = Actions(schema(code={"type": "string", "description": "Python to be run."}))
+    described = Actions(make_schema(code={"type": "string", "description": "Python to be run."}))
     assert described.describe("full") == "Your reply is the code: Python to be run.\n"
 
 
@@ -28,13 +28,13 @@ def test_the_only_text_field_takes_the_reply_as_it_is() -> None:
     "fields", [{"row": {"type": "integer"}}, {"tool": TEXT, "text": TEXT}, {"move": {"enum": ["a", "b"]}}, {}]
 )
 def test_other_actions_are_json(fields: dict[str, Any]) -> None:
-    actions = Actions(schema(**fields))
+    actions = Actions(make_schema(**fields))
     assert actions.text_field is None
     assert "one object of JSON" in actions.describe("compact")
 
 
 def test_json_is_checked_by_the_schema() -> None:
-    actions = Actions(schema(row={"type": "integer", "minimum": 1}))
+    actions = Actions(make_schema(row={"type": "integer", "minimum": 1}))
     assert actions.parse_reply('{"row": 2}') == {"row": 2}
     for reply, why in (
         ("row 2", "is not JSON"),
@@ -51,8 +51,8 @@ def test_json_is_checked_by_the_schema() -> None:
             actions.parse_reply(reply)
 
 
-def test_a_text_may_have_a_form() -> None:
-    actions = Actions(schema(guess={"type": "string", "maxLength": 3}))
+def test_text_constraints_are_checked() -> None:
+    actions = Actions(make_schema(guess={"type": "string", "maxLength": 3}))
     with pytest.raises(BadAction, match="is too long"):
         actions.parse_reply("four")
 
@@ -65,14 +65,14 @@ def test_a_text_may_have_a_form() -> None:
         {"type": "no such type"},
     ],
 )
-def test_a_schema_that_cannot_be_checked_is_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_schemas_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="the schema of actions"):
         Actions(wrong)
 
 
-def test_a_field_may_be_anything_that_json_schema_allows() -> None:
-    anything = Actions(schema(code=True))
+def test_fields_may_use_any_json_schema() -> None:
+    anything = Actions(make_schema(code=True))
     assert anything.parse_reply('{"code": [1]}') == {"code": [1]}
-    referring = Actions({**schema(code={"$ref": "#/$defs/n"}), "$defs": {"n": {"type": ["integer", "null"]}}})
+    referring = Actions({**make_schema(code={"$ref": "#/$defs/n"}), "$defs": {"n": {"type": ["integer", "null"]}}})
     assert '"$defs": {"n": {"type": ["integer", "null"]}}' in referring.describe("full")
     assert referring.parse_reply('{"code": null}') == {"code": None}

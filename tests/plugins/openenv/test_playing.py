@@ -1,4 +1,4 @@
-"""Matches with servers: the example, gymposium's own, and one that misbehaves."""
+"""Matches with servers: the example, gymposium's own server, and a misbehaving one."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def played(game: str, *replies: str, file: Path | None = None) -> MatchResult:
     return result
 
 
-def test_the_example_is_won_by_halving() -> None:
+def test_example_is_won_by_bisection() -> None:
     match = load_game("openenv").new(4)
     low, high = 1, 100
     while match.to_move():
@@ -103,7 +103,7 @@ def test_the_example_is_won_by_halving() -> None:
     assert (match.observe(0).text, match.returns()) == ("That is it.\n", (1.0,))
 
 
-def test_the_seed_arrives() -> None:
+def test_server_receives_the_seed() -> None:
     env = gymposium.envs.gym.TextGameEnv("openenv")
     ends = []
     for _ in range(2):
@@ -122,7 +122,7 @@ def test_records_verify_without_the_server(serving, tmp_path: Path, monkeypatch:
     assert (verified.matches, verified.unchecked, verified.problems) == (1, 1, [])
 
 
-def test_a_changed_record_does_not_verify(serving, tmp_path: Path) -> None:
+def test_changed_records_do_not_verify(serving, tmp_path: Path) -> None:
     file = tmp_path / "m.jsonl"
     played(serving(scripted(shown("one", 1.0, done=True))), "a", file=file)
     for old, new in (('"returns":[1.0]', '"returns":[0.5]'), ("one", "two"), ('[0,"a"]', '[0,"b"]')):
@@ -135,7 +135,7 @@ def test_a_changed_record_does_not_verify(serving, tmp_path: Path) -> None:
         assert bool(problems) == (old != "one"), old
 
 
-def test_a_file_needs_permission_for_an_address() -> None:
+def test_files_need_permission_for_addresses() -> None:
     with pytest.raises(PermissionRequired, match="its parameter url opens an address"):
         load_named_game("openenv:http://192.0.2.1:8000")
     with pytest.raises(PermissionRequired, match="its parameter token opens a secret"):
@@ -143,7 +143,7 @@ def test_a_file_needs_permission_for_an_address() -> None:
     assert load_named_game("openenv").name == "openenv"
 
 
-def test_names() -> None:
+def test_names_are_canonical() -> None:
     game = load_game("openenv:http://127.0.0.1:1/a(max_steps=5)")
     assert game.name == "openenv:http://127.0.0.1:1/a(max_steps=5)"
     assert load_game("openenv", url="http://127.0.0.1:1/a", max_steps=5) is game
@@ -154,17 +154,17 @@ def test_names() -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://host", "host:80", "file:///etc/passwd", "http://user:pass@host"])
-def test_what_is_no_address(url: str) -> None:
+def test_invalid_addresses_are_refused(url: str) -> None:
     with pytest.raises(BadParameter, match="use the address of an OpenEnv server"):
         load_game("openenv", url=url).new(0)
 
 
-def test_a_server_that_is_not_there() -> None:
+def test_unreachable_server_is_an_error() -> None:
     with pytest.raises(GymposiumError, match="Is an OpenEnv server running there"):
         load_game("openenv:http://127.0.0.1:1").new(0)
 
 
-def test_an_answer_that_trickles_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trickling_answers_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SECONDS", 0.3)
     begun, given_up = threading.Event(), threading.Event()
 
@@ -187,7 +187,7 @@ def test_an_answer_that_trickles_in_is_given_up(monkeypatch: pytest.MonkeyPatch)
         trickling.join()
 
 
-def test_a_server_that_does_not_read_is_not_waited_for_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closing_does_not_wait_for_a_stuck_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """The end of a match must not keep the place of another one."""
     monkeypatch.setattr(connection, "_CLOSE_SECONDS", 0.05)
     ended: list[str] = []
@@ -219,7 +219,7 @@ def test_redirections_are_not_followed(serving) -> None:
         (shown(reward=3.0, done=True), "outside 0 to 1. Set min_return and max_return"),
     ],
 )
-def test_a_server_that_fails_pays_nothing(serving, tmp_path: Path, answer: str | None, why: str) -> None:
+def test_failing_server_pays_nothing(serving, tmp_path: Path, answer: str | None, why: str) -> None:
     game = load_game(serving(scripted(answer)))
     (result,) = play([MatchJob("m", game, [Says("a")], 7)], schedule="streaming")
     assert result.ending.broke_off
@@ -227,7 +227,7 @@ def test_a_server_that_fails_pays_nothing(serving, tmp_path: Path, answer: str |
     assert result.returns == ()
 
 
-def test_a_lost_connection_ends_one_match_of_many(serving) -> None:
+def test_lost_connection_ends_only_its_match(serving) -> None:
     def answer(sent: dict[str, Any]) -> str | None:
         if sent["type"] == "step":
             return None if sent["data"]["text"] == "lose" else shown("end", 1.0, done=True)
@@ -240,7 +240,7 @@ def test_a_lost_connection_ends_one_match_of_many(serving) -> None:
     assert results["m2"].returns == (1.0,)
 
 
-def test_a_reply_that_is_no_action_costs_a_step(serving) -> None:
+def test_invalid_actions_cost_a_step(serving) -> None:
     schema = {"type": "object", "properties": {"row": {"type": "integer"}}, "required": ["row"]}
     game = load_game(serving(scripted(shown("good", 1.0, done=True)), schema), max_steps=3)
     assert '"row": {"type": "integer"}' in game.rules(0)
@@ -252,7 +252,7 @@ def test_a_reply_that_is_no_action_costs_a_step(serving) -> None:
     assert (match.returns(), match.report(0)) == ((1.0,), {"steps": 2.0, "invalid_replies": 1.0})
 
 
-def test_an_action_that_the_server_refuses_costs_a_step(serving) -> None:
+def test_refused_actions_cost_a_step(serving) -> None:
     refusal = '{"type": "error", "data": {"message": "too tall", "code": "VALIDATION_ERROR"}}'
     match = load_game(serving(scripted(refusal, shown("ok", done=True)))).new(0)
     match.apply({0: "a"})
@@ -267,7 +267,7 @@ def test_steps_are_bounded(serving) -> None:
     assert match.to_move() == ()
 
 
-def test_a_loaded_match_is_not_played_on(serving) -> None:
+def test_loaded_matches_cannot_be_continued(serving) -> None:
     game = load_game(serving(lambda sent: shown()))
     match = game.new(0)
     match.apply({0: "a"})
@@ -275,7 +275,7 @@ def test_a_loaded_match_is_not_played_on(serving) -> None:
         game.load(match.events, 0).apply({0: "b"})
 
 
-def test_a_token_is_sent_and_stands_in_no_name(monkeypatch: pytest.MonkeyPatch, start) -> None:  # noqa: F811
+def test_token_is_sent_but_not_part_of_the_name(monkeypatch: pytest.MonkeyPatch, start) -> None:  # noqa: F811
     app = build_environments_app(EnvOffer.from_names(["tic_tac_toe"]), lambda played: None, token="s3cret")
     url = f"openenv:{start(app).address}"
     with pytest.raises(GymposiumError, match="401"):
@@ -288,7 +288,7 @@ def test_a_token_is_sent_and_stands_in_no_name(monkeypatch: pytest.MonkeyPatch, 
     assert "legal_moves:" in game.new(0).observe(0).text
 
 
-def test_a_game_that_gymposium_lends(start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_games_served_by_gymposium_are_playable(start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     """Rewards at the end of both are those of the same seed and moves."""
     with RecordWriter(tmp_path / "lent.jsonl") as lent:
         address = start(build_environments_app(EnvOffer.from_names(["tic_tac_toe", "kuhn_poker"]), lent.write)).address
@@ -312,11 +312,11 @@ def test_a_game_that_gymposium_lends(start, tmp_path: Path, monkeypatch: pytest.
         ({"text": "\ud800"}, "The environment sent something that is not text.\n"),
     ],
 )
-def test_observations_in_words(observation: dict[str, Any], text: str) -> None:
+def test_observations_are_formatted_as_text(observation: dict[str, Any], text: str) -> None:
     assert format_observation(observation) == text
 
 
-def test_long_observations_are_cut_off() -> None:
+def test_long_observations_are_truncated() -> None:
     text = format_observation({"text": "x" * (MAX_TEXT + 1)})
     assert text == f"{'x' * MAX_TEXT}\n[cut off: the whole observation has 20,001 characters]\n"
 
@@ -334,14 +334,14 @@ def test_long_observations_are_cut_off() -> None:
     ],
     ids=lambda about: str(about)[:60],
 )
-def test_a_server_that_describes_itself_wrongly_is_an_error_that_names_it(serving, about: dict[str, Any]) -> None:
+def test_invalid_descriptions_name_the_server(serving, about: dict[str, Any]) -> None:
     game = load_game(serving(scripted(shown("end", 1.0, done=True)), more=about))
     for use in (lambda: game.new(0), lambda: game.rules(0)):
         with pytest.raises(GymposiumError, match=r"http://127\.0\.0\.1:\d+/(schema|metadata)"):
             use()
 
 
-def test_errors_of_a_server_are_shown_without_control_characters(serving) -> None:
+def test_server_errors_are_shown_without_control_characters(serving) -> None:
     """Lone surrogates can be recorded, and no escape sequence reaches a terminal."""
     refusal, failure = (
         json.dumps({"type": "error", "data": {"message": "bad \ud800 \x1b[31m", "code": code}})
@@ -364,7 +364,7 @@ def compressed(times: int) -> bytes:
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_a_compressed_answer_does_not_fill_the_process(answering, times: int) -> None:
+def test_compressed_answers_cannot_exhaust_memory(answering, times: int) -> None:
     game = load_game(f"openenv:{answering(compressed(times))}")
     tracemalloc.start()
     try:
@@ -376,7 +376,7 @@ def test_a_compressed_answer_does_not_fill_the_process(answering, times: int) ->
 
 
 @pytest.mark.parametrize("scheme", ["ws", "http"])
-def test_a_websocket_is_not_redirected(serving, answering, scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_websockets_are_not_redirected(serving, answering, scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = serving(scripted(shown("stolen", 1.0, done=True))).partition(":http:")[2]
     for location in (f"{scheme}:{elsewhere}/ws", "ws://[bad", "/other"):
         address = answering(f"HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n".encode())
@@ -409,6 +409,6 @@ def answering() -> Iterator[Callable[[bytes], str]]:
             thread.join()
 
 
-def test_a_server_that_is_gone_at_the_beginning(serving) -> None:
+def test_connection_lost_at_start_breaks_the_match(serving) -> None:
     with pytest.raises(WorldFailure, match="The connection was lost"):
         load_game(serving(lambda sent: None)).new(0)

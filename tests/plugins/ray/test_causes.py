@@ -1,4 +1,4 @@
-"""Errors of Ray keep their cause, in one line."""
+"""Ray errors keep their cause, in one line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DIED = (
 )
 
 
-def test_the_exception_at_the_end_of_a_long_text_is_kept() -> None:
+def test_exception_at_the_end_of_a_long_text_is_kept() -> None:
     found = describe_cause(RuntimeError(CREATION))
     assert len(CREATION.split("traceback:")[0]) > 300
     assert found.endswith("ModuleNotFoundError: No module named 'gymposium_ray'")
@@ -31,18 +31,18 @@ def test_the_exception_at_the_end_of_a_long_text_is_kept() -> None:
     assert "\n" not in found
 
 
-def test_the_table_of_ids_is_left_out() -> None:
+def test_table_of_ids_is_omitted() -> None:
     assert describe_cause(RuntimeError(DIED)) == (
         "The actor died unexpectedly before finishing this task. The actor is dead because its worker process has "
         "died. Worker exit type: SYSTEM_ERROR"
     )
 
 
-def test_the_exception_of_a_task_stands_for_its_text() -> None:
+def test_task_exception_replaces_its_text() -> None:
     error = RuntimeError("ray::answer() (pid=1) and much more")
     error.cause = ValueError("the first line\n  the second one")  # type: ignore[attr-defined] # as RayTaskError has it
     assert describe_cause(error) == "ValueError: the first line the second one"
 
 
-def test_an_error_without_text_has_its_name() -> None:
+def test_errors_without_text_show_their_name() -> None:
     assert describe_cause(TimeoutError()) == "TimeoutError"

@@ -1,4 +1,4 @@
-"""Processes on other nodes get the plugins, the switches and the permissions of this one."""
+"""Processes on other nodes get this process's plugins, switches and permissions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ print(json.dumps({
 """
 
 
-def test_a_process_on_another_node_is_set_up_as_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remote_processes_are_set_up_like_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.py").write_text(PLUGIN)
     monkeypatch.setenv("GYMPOSIUM_ALLOW", "gym:*")
     monkeypatch.setenv("GYMPOSIUM_ALLOW_ENV", "HUB_TOKEN")

@@ -1,4 +1,4 @@
-"""The process of a rank: all of its output is read, and it ends with everything that it started."""
+"""The process of a rank: its output is read completely, and it ends everything that it started."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read(stream: Callable[[], bytes]) -> bytes:
     return b"".join(iter(stream, b""))
 
 
-def test_a_failure_fills_no_pipe_and_leaves_no_process(started: StartedRanks) -> None:
+def test_failing_rank_fills_no_pipe_and_leaves_no_process(started: StartedRanks) -> None:
     rank = started("print('x' * 1_000_000, 'no memory left', file=sys.stderr, flush=True); os._exit(7)")
     statuses: list[int] = []
     ending = threading.Thread(target=lambda: statuses.append(rank.wait()))
@@ -68,7 +68,7 @@ def test_a_failure_fills_no_pipe_and_leaves_no_process(started: StartedRanks) ->
     assert started.child.child_ends()
 
 
-def test_stop_ends_a_rank_that_does_not_answer_and_all_that_it_started(
+def test_stop_kills_an_unresponsive_rank_and_its_children(
     started: StartedRanks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rank_module, "GRACE", 0.2)
@@ -80,7 +80,7 @@ def test_stop_ends_a_rank_that_does_not_answer_and_all_that_it_started(
     rank.stop()  # again does nothing
 
 
-def test_ctrl_c_reaches_a_rank_that_a_thread_without_signals_started(started: StartedRanks) -> None:
+def test_ctrl_c_reaches_ranks_started_with_blocked_signals(started: StartedRanks) -> None:
     def mask() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         rank = started("print(signal.pthread_sigmask(signal.SIG_BLOCK, []), flush=True); os._exit(0)")
@@ -94,7 +94,7 @@ def test_ctrl_c_reaches_a_rank_that_a_thread_without_signals_started(started: St
     assert found == [b"set()\n"]
 
 
-def test_a_rank_ends_with_the_process_that_started_it(started: StartedRanks) -> None:
+def test_rank_ends_with_its_parent_process(started: StartedRanks) -> None:
     rank = started("print('ready', flush=True); time.sleep(1000)")
     assert rank.read_output().startswith(b"ready")
     assert rank._process is not None

@@ -1,4 +1,4 @@
-"""TextArena's agents are players of gymposium, and gymposium's players are agents of TextArena."""
+"""TextArena's agents as gymposium players, and gymposium's players as TextArena agents."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def matches(game: str, *players: Any, count: int = 10, on_illegal: str = "forfei
 
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "liars_dice"])
-def test_an_agent_plays_as_a_player_and_the_records_verify(game: str, tmp_path: Path) -> None:
+def test_agents_play_as_players_and_records_verify(game: str, tmp_path: Path) -> None:
     played = matches(game, TextArenaPlayer(Picks(1)), make_player("mcts-10"))
     assert {result.ending.kind for result in played} == {"over"}
     with RecordWriter(tmp_path / "m.jsonl") as writer:
@@ -55,7 +55,7 @@ def test_an_agent_plays_as_a_player_and_the_records_verify(game: str, tmp_path: 
     assert played[0].job.players[0].name == "Picks"
 
 
-def test_a_wrapped_agent_reads_the_prompt_and_answers_in_tags() -> None:
+def test_wrapped_agents_read_prompts_and_answer_in_tags() -> None:
     seen = []
 
     class Thinks(ta.Agent):  # type: ignore[misc]
@@ -70,7 +70,7 @@ def test_a_wrapped_agent_reads_the_prompt_and_answers_in_tags() -> None:
     assert "inside <move></move>" in seen[0]
 
 
-def test_an_agent_reads_the_position_or_the_whole_match() -> None:
+def test_agents_read_the_position_or_the_whole_match() -> None:
     seen: list[str] = []
 
     def agent(observation: str) -> str:
@@ -92,14 +92,14 @@ def test_an_agent_reads_the_position_or_the_whole_match() -> None:
         TextArenaPlayer(agent, context="all")  # type: ignore[arg-type]
 
 
-def test_a_person_plays_through_textarenas_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_humans_play_through_textarenas_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = Picks(3)
     monkeypatch.setattr("builtins.input", lambda text: agent(text))
     for result in matches("tic_tac_toe", TextArenaPlayer(ta.agents.HumanAgent()), make_player("random")):
         assert result.ending.kind == "over"
 
 
-def test_an_agent_without_text_is_a_mistake_of_the_agent() -> None:
+def test_agents_must_return_text() -> None:
     with pytest.raises(BadAgent, match="mute returned None of type NoneType"):
         matches("tic_tac_toe", TextArenaPlayer(lambda text: None, name="mute"), make_player("random"))  # type: ignore[arg-type,return-value]
     with pytest.raises(WrongType, match="An agent must be callable"):
@@ -129,7 +129,7 @@ def address(model: Any) -> Iterator[str]:
         thread.join()
 
 
-def test_textarenas_openai_agent_plays_at_a_table_and_in_the_environment(address: str, tmp_path: Path) -> None:
+def test_openai_agent_plays_matches_and_environments(address: str, tmp_path: Path) -> None:
     def agent() -> Any:
         return ta.agents.OpenAIAgent("tiny", api_key="none", base_url=address, temperature=0)
 
@@ -148,7 +148,7 @@ def test_textarenas_openai_agent_plays_at_a_table_and_in_the_environment(address
     assert (verified.matches, verified.problems) == (6, [])
 
 
-def test_a_player_of_text_plays_ten_of_textarenas_games() -> None:
+def test_text_players_play_ten_textarena_games() -> None:
     episodes = []
     for env_id, players in THEIRS:
         agents = [TextArenaAgent(TextPlayer(), seed=seat) for seat in range(players)]
@@ -168,7 +168,7 @@ def test_a_player_of_text_plays_ten_of_textarenas_games() -> None:
     ]
 
 
-def test_a_language_model_plays_textarenas_games(model: Any) -> None:
+def test_language_models_play_textarena_games(model: Any) -> None:
     for env_id in ("TicTacToe-v0", "ConnectFour-v0", "IteratedPrisonersDilemma-v0"):
         agents = {seat: TextArenaAgent(model, seed=seat) for seat in range(2)}
         env = RecordedEnv(ta.make(env_id))
@@ -181,7 +181,7 @@ def test_a_language_model_plays_textarenas_games(model: Any) -> None:
         assert len({id(agent.player) for agent in agents.values()}) == 1
 
 
-def test_what_cannot_play_from_text_is_told_so_at_the_first_turn() -> None:
+def test_players_that_need_state_are_refused_at_the_first_turn() -> None:
     env = ta.make("TicTacToe-v0")
     env.reset(num_players=2, seed=0)
     _, observation = env.get_observation()
@@ -194,7 +194,7 @@ def test_what_cannot_play_from_text_is_told_so_at_the_first_turn() -> None:
         TextArenaAgent(Picks(1))
 
 
-def test_an_unreadable_reply_is_an_empty_action() -> None:
+def test_unparsable_replies_are_empty_actions() -> None:
     class Prose(TextPlayer):
         def act(self, asks: Any) -> Any:
             return [type(reply)(reply.text.replace("move", "mv")) for reply in super().act(asks)]
@@ -204,7 +204,7 @@ def test_an_unreadable_reply_is_an_empty_action() -> None:
     assert agent.turns[0].reading == "unparsable"
 
 
-def test_our_players_take_part_in_our_games_with_all_that_they_need() -> None:
+def test_gymposium_players_get_full_state_in_gymposium_games() -> None:
     env = GymposiumEnv("tic_tac_toe", players={1: "exact"})
     rewards, _ = play(ta.wrappers.LLMObservationWrapper(env), {0: Picks(2)}, 2, num_players=2)
     assert rewards[1] >= 0.0

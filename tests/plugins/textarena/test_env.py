@@ -1,4 +1,4 @@
-"""Games of gymposium are played through TextArena's interface, by its own loop."""
+"""Games of gymposium played through TextArena's interface and loop."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def make_agents(game: Game, seed: int) -> dict[int, Picks]:
     return {seat: Picks(f"{seed}/{seat}") for seat in range(game.seats)}
 
 
-def at_a_table(name: str, seed: int) -> Record:
+def play_locally(name: str, seed: int) -> Record:
     """The same match, without TextArena."""
     game = load_game(name)
     agents = make_agents(game, seed)
@@ -63,7 +63,7 @@ def at_a_table(name: str, seed: int) -> Record:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_match_is_that_of_a_table_and_its_record_verifies(name: str, tmp_path: Path) -> None:
+def test_matches_equal_local_play_and_records_verify(name: str, tmp_path: Path) -> None:
     [env_id] = register_games(name)
     game = load_game(name)
     with RecordWriter(tmp_path / "matches.jsonl") as writer:
@@ -71,7 +71,7 @@ def test_a_match_is_that_of_a_table_and_its_record_verifies(name: str, tmp_path:
             env = ta.make(env_id)
             rewards, infos = play(env, make_agents(game, seed), seed)
             record = env.record()
-            assert replace(record, id="") == replace(at_a_table(name, seed), id="")
+            assert replace(record, id="") == replace(play_locally(name, seed), id="")
             assert record.ending.kind == "over"
             assert rewards.keys() == infos.keys() == set(range(game.seats))
             assert [infos[seat]["return"] for seat in range(game.seats)] == record.returns
@@ -86,7 +86,7 @@ def test_a_match_is_that_of_a_table_and_its_record_verifies(name: str, tmp_path:
     assert (verified.matches, verified.problems) == (10, [])
 
 
-def test_rewards_have_the_scale_of_textarena() -> None:
+def test_rewards_use_textarenas_scale() -> None:
     for seed in range(5):
         hearts, _ = play(GymposiumRaw("hearts"), make_agents(load_game("hearts"), seed), seed)
         assert sum(hearts.values()) == pytest.approx(0.0)
@@ -101,7 +101,7 @@ def GymposiumRaw(name: str) -> Any:  # noqa: N802
     return ta.wrappers.LLMObservationWrapper(GymposiumEnv(name))
 
 
-def test_the_first_message_has_the_rules_and_each_turn_a_position() -> None:
+def test_first_message_has_rules_and_turns_have_positions() -> None:
     [env_id] = register_games("kuhn_poker")
     env = ta.make(f"{env_id}-raw")
     env.reset(num_players=2, seed=1)
@@ -115,7 +115,7 @@ def test_the_first_message_has_the_rules_and_each_turn_a_position() -> None:
     assert env.get_observation() == (seat, [])
 
 
-def test_a_reply_comes_back_to_its_player_alone() -> None:
+def test_replies_are_shown_only_to_their_player() -> None:
     [env_id] = register_games("kuhn_poker")
     env = ta.make(f"{env_id}-raw", reply="tags")
     env.reset(num_players=2, seed=1)
@@ -143,7 +143,7 @@ class Calls(ta.Agent):  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("name", ["tables", "mail"])
-def test_a_world_with_tools_shows_everything_so_far(name: str, tmp_path: Path) -> None:
+def test_tool_worlds_show_the_full_history(name: str, tmp_path: Path) -> None:
     [env_id] = register_games(name)
     with RecordWriter(tmp_path / "matches.jsonl") as writer:
         for seed in range(5):
@@ -157,7 +157,7 @@ def test_a_world_with_tools_shows_everything_so_far(name: str, tmp_path: Path) -
     assert (verified.matches, verified.problems) == (5, [])
 
 
-def test_a_failed_reply_is_asked_for_again_and_then_forfeits() -> None:
+def test_failed_replies_are_retried_then_forfeit() -> None:
     [env_id] = register_games("tic_tac_toe")
     env = ta.make(env_id)
     env.reset(num_players=2, seed=0)
@@ -181,7 +181,7 @@ def test_a_failed_reply_is_asked_for_again_and_then_forfeits() -> None:
     assert infos[0]["reason"] == "Player 1 gave no legal move and forfeits."
 
 
-def test_moves_at_once_are_hidden_until_all_are_made() -> None:
+def test_simultaneous_moves_are_hidden_until_all_are_made() -> None:
     env = GymposiumRaw("goofspiel(num_cards=3)")
     env.reset(num_players=2, seed=0)
     assert env.get_observation()[0] == 0
@@ -191,7 +191,7 @@ def test_moves_at_once_are_hidden_until_all_are_made() -> None:
     assert "bid 3" not in observation.replace("bid 1, bid 2, bid 3", "")
 
 
-def test_players_of_gymposium_answer_by_themselves() -> None:
+def test_gymposium_players_reply_automatically() -> None:
     [env_id] = register_games("connect_four")
     for seed in range(3):
         env = ta.make(env_id, players={1: "mcts-10"})
@@ -216,7 +216,7 @@ class Rubbish:
         return [Reply("what?") for _ in asks]
 
 
-def test_a_match_that_is_over_before_an_agent_is_asked_ends_with_the_first_step() -> None:
+def test_match_over_at_the_start_ends_at_the_first_step() -> None:
     [env_id] = register_games("tic_tac_toe")
     env = ta.make(env_id, players={0: Rubbish()}, on_illegal="forfeit")
     env.reset(num_players=2, seed=0)
@@ -230,14 +230,14 @@ def test_a_match_that_is_over_before_an_agent_is_asked_ends_with_the_first_step(
         env.step("b2")
 
 
-def test_the_global_generator_is_left_alone() -> None:
+def test_global_rng_state_is_unchanged() -> None:
     random.seed(3)
     before = random.getstate()
     play(GymposiumRaw("liars_dice"), make_agents(load_game("liars_dice"), 1), 1)
     assert random.getstate() == before
 
 
-def test_an_environment_plays_several_episodes_and_its_copy_goes_on_alone() -> None:
+def test_environments_are_reusable_and_copies_independent() -> None:
     [env_id] = register_games("leduc_poker")
     env = ta.make(env_id)
     agents = make_agents(load_game("leduc_poker"), 5)
@@ -256,7 +256,7 @@ def test_an_environment_plays_several_episodes_and_its_copy_goes_on_alone() -> N
     assert env.record().seed == 6
 
 
-def test_mistakes_say_what_to_do() -> None:
+def test_mistakes_suggest_a_fix() -> None:
     env = GymposiumEnv("tic_tac_toe")
     with pytest.raises(UnexpectedReply, match=r"call reset\(num_players=2\)"):
         env.get_observation()
@@ -275,7 +275,7 @@ def test_mistakes_say_what_to_do() -> None:
         register_games("tictactoe")
 
 
-def test_all_games_are_registered_and_can_be_registered_again() -> None:
+def test_registration_covers_all_games_and_is_idempotent() -> None:
     ids = register_games()
     assert register_games() == ids
     assert len(ids) > 40

@@ -1,4 +1,4 @@
-"""Episodes of TextArena's own games are written, read and replayed in another process."""
+"""Episodes of TextArena's games are written, read and replayed in another process."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ THEIRS = (
 )
 
 
-def recorded(env_id: str, players: int, seed: int, path: Path | None = None) -> Episode:
+def record_episode(env_id: str, players: int, seed: int, path: Path | None = None) -> Episode:
     env = RecordedEnv(ta.make(env_id), path)
     agents: dict[int, Any] = {seat: Brackets(f"{seed}/{seat}") for seat in range(players)}
     if env_id.endswith("-raw"):
@@ -45,9 +45,9 @@ def recorded(env_id: str, players: int, seed: int, path: Path | None = None) -> 
     return env.episode
 
 
-def test_ten_of_their_games_replay_equal_from_a_file(tmp_path: Path) -> None:
+def test_ten_games_replay_identically_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "episodes.jsonl"
-    episodes = [recorded(*which, seed=number, path=path) for number, which in enumerate(THEIRS)]
+    episodes = [record_episode(*which, seed=number, path=path) for number, which in enumerate(THEIRS)]
     assert list(read_episodes(path)) == episodes
     random.seed(1)
     before = random.getstate()
@@ -58,10 +58,10 @@ def test_ten_of_their_games_replay_equal_from_a_file(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def episode() -> Episode:
-    return recorded("ConnectFour-v0", 2, seed=4)
+    return record_episode("ConnectFour-v0", 2, seed=4)
 
 
-def test_a_line_has_the_form_that_the_page_describes(episode: Episode) -> None:
+def test_lines_have_the_documented_format(episode: Episode) -> None:
     data = json.loads(episode.line())
     assert list(data) == [
         *("format", "env", "version", "seed", "num_players", "actions", "rewards", "game_info", "digest"),
@@ -73,7 +73,7 @@ def test_a_line_has_the_form_that_the_page_describes(episode: Episode) -> None:
     assert Episode.parse(episode.line()) == episode
 
 
-def test_the_digest_depends_on_what_was_shown() -> None:
+def test_digest_depends_on_observations() -> None:
     episodes = []
     for env_id in ("TicTacToe-v0", "TicTacToe-v0-train"):
         env, actions = RecordedEnv(ta.make(env_id)), iter(["[0]", "[3]", "[1]", "[4]", "[2]"])
@@ -86,8 +86,8 @@ def test_the_digest_depends_on_what_was_shown() -> None:
     assert again.difference == "An observation differs, or its digest was changed."
 
 
-def test_what_was_changed_is_found(episode: Episode) -> None:
-    poker = recorded("KuhnPoker-v0", 2, seed=1)
+def test_changes_are_detected(episode: Episode) -> None:
+    poker = record_episode("KuhnPoker-v0", 2, seed=1)
     swapped = tuple((1 - player, text) for player, text in episode.actions)
     changed = {
         "An observation differs": replace(poker, digest="0" * 64),
@@ -108,18 +108,18 @@ def test_what_was_changed_is_found(episode: Episode) -> None:
     assert f"The episode is of TextArena 0.9, and {ta.__version__} is installed." in later[1].difference
 
 
-def test_a_replay_has_a_time_limit(episode: Episode) -> None:
+def test_replays_have_a_time_limit(episode: Episode) -> None:
     first, second = replay(episode, episode, seconds=0.001)
     assert first.difference == second.difference == "The replay took more than 0.001 s."
 
 
-def test_a_replay_has_no_keys(monkeypatch: pytest.MonkeyPatch, episode: Episode) -> None:
+def test_replays_have_no_api_keys(monkeypatch: pytest.MonkeyPatch, episode: Episode) -> None:
     monkeypatch.setenv("OPENROUTER_API_KEY", "secret")
     [found] = replay(replace(episode, env="Debate-v0"))
     assert "API key not found" in found.difference
 
 
-def test_a_replay_opens_no_connection(monkeypatch: pytest.MonkeyPatch, episode: Episode, tmp_path: Path) -> None:
+def test_replays_open_no_connections(monkeypatch: pytest.MonkeyPatch, episode: Episode, tmp_path: Path) -> None:
     """A file on the path replaces an environment that needs a key before it connects."""
     (tmp_path / "sitecustomize.py").write_text(
         "import textarena, socket\n"
@@ -133,7 +133,7 @@ def test_a_replay_opens_no_connection(monkeypatch: pytest.MonkeyPatch, episode: 
     assert "A replay cannot open connections" in found.difference
 
 
-def test_only_what_can_be_replayed_is_recorded(tmp_path: Path) -> None:
+def test_only_replayable_episodes_are_recorded(tmp_path: Path) -> None:
     env = RecordedEnv(ta.make("TicTacToe-v0"), tmp_path / "none.jsonl")
     with pytest.raises(BadOption, match="seed=None: give a number"):
         env.reset(num_players=2)
@@ -152,7 +152,7 @@ def test_only_what_can_be_replayed_is_recorded(tmp_path: Path) -> None:
         RecordedEnv(GymposiumEnv("tic_tac_toe"))
 
 
-def test_messages_are_shown_again_until_the_player_acts() -> None:
+def test_messages_repeat_until_the_player_acts() -> None:
     env = RecordedEnv(ta.make("TicTacToe-v0-raw"))
     env.reset(num_players=2, seed=1)
     first = env.get_observation()
@@ -173,13 +173,13 @@ def test_messages_are_shown_again_until_the_player_acts() -> None:
         '{"a": 1, "a": 2}',
     ],
 )
-def test_a_line_that_is_no_episode_is_named(line: str, episode: Episode, tmp_path: Path) -> None:
+def test_invalid_lines_are_named(line: str, episode: Episode, tmp_path: Path) -> None:
     (tmp_path / "episodes.jsonl").write_text(f"{episode.line()}\n{line}\n", encoding="utf-8")
     with pytest.raises(BadRecord, match=r"episodes\.jsonl, line 2: it is no "):
         list(read_episodes(tmp_path / "episodes.jsonl"))
 
 
-def test_a_file_that_holds_no_text_is_named(episode: Episode, tmp_path: Path) -> None:
+def test_unreadable_files_are_named(episode: Episode, tmp_path: Path) -> None:
     """A pipe is not waited for, gigabytes are not read, and bytes that are not UTF-8 are no traceback."""
     path = tmp_path / "episodes.jsonl"
     path.write_bytes(episode.line().encode() + b"\n\xff\n")
@@ -209,7 +209,7 @@ def test_fields_of_other_types_are_refused(episode: Episode) -> None:
             Episode.parse(json.dumps({**json.loads(episode.line()), field: value}))
 
 
-def test_infos_become_json_or_are_refused() -> None:
+def test_infos_are_converted_to_json_or_refused() -> None:
     assert to_json({1: (ta.ObservationType.PROMPT, [None, 2.5, True])}) == {"1": ["PROMPT", [None, 2.5, True]]}
     with pytest.raises(GymposiumError, match="JSON has no set"):
         to_json({"a": {1, 2}})

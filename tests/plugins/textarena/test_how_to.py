@@ -1,4 +1,4 @@
-"""The code of the page on TextArena and of the plugin's README runs."""
+"""Code on the TextArena page and in the plugin's README runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(page: str) -> dict[str, Any]:
     return defined
 
 
-def test_the_code_of_the_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_docs_code_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     from gymposium.records import RecordWriter
 
     page = run("docs/how-to/textarena.md")
@@ -45,7 +45,7 @@ def test_the_code_of_the_page(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert capsys.readouterr().out == "TicTacToe-v0 is the same\n"
 
 
-def test_the_code_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
+def test_readme_code_runs(capsys: pytest.CaptureFixture[str]) -> None:
     env = run("plugins/gymposium-textarena/README.md")["env"]
     assert env.record().players == ["textarena", "mcts-100"]
     assert "mcts-100" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The engine: it samples what the learner's model says, each policy from its own snapshot."""
+"""The engine samples from the learner's model, each policy from its own snapshot."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def request(seed: int = 0, prompt: tuple[int, ...] = PROMPT, policy: Policy | No
     return TokenRequest(prompt, stream(seed, "test"), policy)
 
 
-def test_tokens_come_with_their_log_probabilities(engine: TinkerEngine, tiny: LoadedModel) -> None:
+def test_completions_have_logprobs(engine: TinkerEngine, tiny: LoadedModel) -> None:
     sampling = Sampling(1.0, 6)
     found = engine.generate([request(seed) for seed in range(8)], sampling)
     assert len({done.ids for done in found}) > 4
@@ -42,12 +42,12 @@ def test_tokens_come_with_their_log_probabilities(engine: TinkerEngine, tiny: Lo
     assert engine.generate([request(3)], sampling) == [found[3]]  # the same seed, the same tokens
 
 
-def test_at_temperature_0_it_gives_the_most_likely_reply(engine: TinkerEngine, tiny: LoadedModel) -> None:
+def test_temperature_0_is_greedy(engine: TinkerEngine, tiny: LoadedModel) -> None:
     greedy = Sampling(0.0, 6)
     assert engine.generate([request()], greedy)[0].ids == tiny.engine().generate([request()], greedy)[0].ids
 
 
-def test_a_completion_ends_with_the_context_and_where_a_watcher_says(engine: TinkerEngine) -> None:
+def test_completions_end_at_the_context_or_by_watch(engine: TinkerEngine) -> None:
     long = tuple(random.Random(0).choices(range(5, 300), k=CONTEXT - 2))
     [done] = engine.generate([request(prompt=long)], Sampling(1.0, 6))
     assert len(done.ids) <= 2
@@ -81,7 +81,7 @@ def test_policies_are_snapshots(engine: TinkerEngine, model_directory: Path, cli
         engine.score([(PROMPT, (9,))], temperature=0.5)
 
 
-def test_no_player_can_name_it(model_directory: Path) -> None:
+def test_engine_is_not_available_to_players(model_directory: Path) -> None:
     from gymposium.players.grammar import make_player
 
     with pytest.raises(BadOption, match="engine=tinker is not available to players"):

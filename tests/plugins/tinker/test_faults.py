@@ -1,4 +1,4 @@
-"""Runs that are killed, and services that fail: the numbers are those of an uninterrupted run."""
+"""Killed runs and failing services: results match an uninterrupted run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def uninterrupted(player_model: Path, tmp_path_factory: pytest.TempPathFactory) 
         return train(make_config(player_model, server.url, **TABLES), out=tmp_path_factory.mktemp("straight") / "run")
 
 
-def test_a_killed_run_that_is_resumed_ends_as_one_that_was_not(
+def test_killed_and_resumed_run_matches_an_uninterrupted_one(
     player_model: Path, uninterrupted: RunDirectory, server: Server, tmp_path: Path
 ) -> None:
     """It is killed while it samples for its third step, and again during the update of the last one."""
@@ -81,7 +81,7 @@ def test_a_killed_run_that_is_resumed_ends_as_one_that_was_not(
     assert matches(run) == matches(uninterrupted)
 
 
-def test_failures_of_the_service_change_nothing(
+def test_service_failures_change_nothing(
     player_model: Path, uninterrupted: RunDirectory, server: Server, faults: Faults, tmp_path: Path
 ) -> None:
     """Refusals, errors, and answers that are lost after the work is done, for each kind of request."""
@@ -103,7 +103,7 @@ def test_failures_of_the_service_change_nothing(
     assert matches(run) == matches(uninterrupted)
 
 
-def test_a_restart_of_the_service_changes_nothing(
+def test_service_restarts_change_nothing(
     player_model: Path, uninterrupted: RunDirectory, server: Server, tmp_path: Path
 ) -> None:
     """The server breaks off all connections, while it samples and while it learns, and comes back."""
@@ -128,7 +128,7 @@ def test_a_restart_of_the_service_changes_nothing(
     assert matches(run) == matches(uninterrupted)
 
 
-def test_a_service_that_lost_the_model_ends_the_run_which_can_be_resumed(
+def test_lost_model_ends_a_resumable_run(
     player_model: Path, uninterrupted: RunDirectory, server: Server, service: StandIn, tmp_path: Path
 ) -> None:
     """The models of all sessions are gone, as after a long interruption, and what was saved is there."""

@@ -1,4 +1,4 @@
-"""The learner on the service against the learner on this machine: the same rows give the same adapters."""
+"""The learner on the service matches the local learner: the same rows give the same adapters."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ OBJECTIVES = [
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: f"{objective['kind']} {len(objective)}")
-def test_three_steps_are_those_of_the_local_learner(
+def test_three_steps_match_the_local_learner(
     objective: dict[str, Any],
     model_directory: Path,
     learners: Callable[[TrainConfig], Learners],
@@ -129,7 +129,7 @@ def test_three_steps_are_those_of_the_local_learner(
         assert there[name] == pytest.approx(here[name], abs=1e-4), name
 
 
-def test_the_first_step_of_pg_is_importance_sampling(
+def test_first_pg_step_is_importance_sampling(
     model_directory: Path, learners: Callable[[TrainConfig], Learners], rows: list[Row], service: StandIn
 ) -> None:
     pair = learners(make_config(model_directory, objective={"kind": "pg"}))
@@ -141,7 +141,7 @@ def test_the_first_step_of_pg_is_importance_sampling(
     assert metrics[1]["train/first_log_ratio"] < 1e-5
 
 
-def test_imitation_is_that_of_the_local_learner(
+def test_imitation_matches_the_local_learner(
     model_directory: Path, learners: Callable[[TrainConfig], Learners], service: StandIn
 ) -> None:
     pair = learners(make_config(model_directory))
@@ -171,7 +171,7 @@ def test_imitation_is_that_of_the_local_learner(
     ],
     ids=["k2", "k3", "decoupled", "decoupled and k3"],
 )
-def test_kl_and_decoupled_ratios_are_those_of_the_local_learner(
+def test_kl_and_decoupled_ratios_match_the_local_learner(
     tables: dict[str, Any],
     model_directory: Path,
     learners: Callable[[TrainConfig], Learners],
@@ -184,7 +184,7 @@ def test_kl_and_decoupled_ratios_are_those_of_the_local_learner(
     assert largest_difference(service, pair) < NEAR
 
 
-def test_the_log_probabilities_of_k1_are_those_of_the_local_learner(
+def test_k1_logprobs_match_the_local_learner(
     model_directory: Path, learners: Callable[[TrainConfig], Learners], rows: list[Row]
 ) -> None:
     pair = learners(make_config(model_directory, kl={"weight": 0.2, "estimator": "k1"}))
@@ -196,7 +196,7 @@ def test_the_log_probabilities_of_k1_are_those_of_the_local_learner(
             assert theirs == pytest.approx(mine, abs=1e-4)
 
 
-def test_lessons_beside_an_update_are_those_of_the_local_learner(
+def test_lessons_during_updates_match_the_local_learner(
     model_directory: Path, learners: Callable[[TrainConfig], Learners], rows: list[Row], service: StandIn
 ) -> None:
     pair = learners(make_config(model_directory, several=True))
@@ -206,7 +206,7 @@ def test_lessons_beside_an_update_are_those_of_the_local_learner(
     assert largest_difference(service, pair) < NEAR
 
 
-def test_a_step_is_sent_before_its_gradient_is_known(
+def test_steps_are_sent_before_gradients_return(
     model_directory: Path,
     learners: Callable[[TrainConfig], Learners],
     rows: list[Row],
@@ -219,7 +219,7 @@ def test_a_step_is_sent_before_its_gradient_is_known(
     assert sorted(kind for kind, _ in service.asked) == ["optim_step", "ppo", "ppo", "ppo"]
 
 
-def test_what_is_saved_goes_on_as_if_it_had_not_stopped(
+def test_saved_learner_resumes_identically(
     model_directory: Path,
     learners: Callable[[TrainConfig], Learners],
     rows: list[Row],
@@ -241,7 +241,7 @@ def test_what_is_saved_goes_on_as_if_it_had_not_stopped(
     assert all(torch.equal(there[name], again[name]) for name in there)
 
 
-def test_a_version_is_saved_once(
+def test_each_version_is_saved_once(
     model_directory: Path, learners: Callable[[TrainConfig], Learners], service: StandIn, tmp_path: Path
 ) -> None:
     """Some servers refuse a name that exists, and the SDK repeats a refused request for minutes."""

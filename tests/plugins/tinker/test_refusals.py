@@ -1,4 +1,4 @@
-"""What the service cannot do is refused before a run starts, with the reason."""
+"""Configs that the service cannot run are refused with a reason before the start."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ REFUSED: list[tuple[Mapping[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("tables", "reason"), REFUSED, ids=[reason.partition(":")[0] for _, reason in REFUSED])
-def test_what_the_service_cannot_do_is_refused(tables: dict[str, Any], reason: str, model_directory: Path) -> None:
+def test_unsupported_settings_are_refused(tables: dict[str, Any], reason: str, model_directory: Path) -> None:
     config = make_config(model_directory, "http://127.0.0.1:9", **tables)
     with pytest.raises(BadConfig) as refused:
         check(config, at_hand=False)  # nothing is asked of the service
     assert reason in str(refused.value)
 
 
-def test_a_run_needs_a_model_and_a_number_of_steps(model_directory: Path) -> None:
+def test_run_requires_a_model_and_steps(model_directory: Path) -> None:
     config = make_config(model_directory, "http://127.0.0.1:9")
     config = config.model_copy(update={"model": config.model.model_copy(update={"name": None}), "steps": None})
     found = [*find_backend_checks(config).refusals(config)]
@@ -61,7 +61,7 @@ def test_a_run_needs_a_model_and_a_number_of_steps(model_directory: Path) -> Non
     assert any(sentence.startswith("steps: the budget of 300 CPU seconds counts this machine") for sentence in found)
 
 
-def test_the_service_is_asked_before_a_run_starts(
+def test_service_support_is_checked_before_a_run(
     model_directory: Path, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copied = tmp_path / "copy"
@@ -74,7 +74,7 @@ def test_the_service_is_asked_before_a_run_starts(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_wrong_key_is_not_accepted(
+def test_wrong_key_is_refused(
     model_directory: Path, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TINKER_API_KEY", "tml-another")
@@ -83,7 +83,7 @@ def test_a_wrong_key_is_not_accepted(
     assert "tml-another" not in str(refused.value)
 
 
-def test_tokenizers_that_differ_are_refused(
+def test_refuses_differing_tokenizers(
     model_directory: Path, game_texts: list[str], server: Server, service: StandIn, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
@@ -97,7 +97,7 @@ def test_tokenizers_that_differ_are_refused(
     check(make_config(same, server.url, backend={"model": str(model_directory)}))
 
 
-def test_a_dry_run_shows_what_is_refused_and_what_it_costs(model_directory: Path) -> None:
+def test_dry_run_shows_refusals_and_cost(model_directory: Path) -> None:
     typed = [
         "train", "--backend", "tinker", "--base-url", "http://127.0.0.1:9", "--game", "tic_tac_toe", "--model",
         str(model_directory), "credit.kind=grpo", "legality.weight=0", "steps=3", "optimizer.epochs=1",
@@ -127,12 +127,12 @@ def test_a_dry_run_shows_what_is_refused_and_what_it_costs(model_directory: Path
     ],
     ids=["none", "decoupled", "k1", "gspo"],
 )
-def test_the_outline_says_the_price(tables: dict[str, Any], passes: int, model_directory: Path) -> None:
+def test_outline_states_the_price(tables: dict[str, Any], passes: int, model_directory: Path) -> None:
     shown = outline_run(make_config(model_directory, "http://127.0.0.1:9", **tables))
     assert len([one for one in shown.get("price", "").split("; ") if one]) == passes
 
 
-def test_a_file_alone_does_not_decide_where_the_key_is_sent(model_directory: Path) -> None:
+def test_config_files_cannot_redirect_the_key(model_directory: Path) -> None:
     check_permitted(make_config(model_directory, "http://127.0.0.1:9"))
     elsewhere = make_config(model_directory, "https://example.org/tinker")
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Runs whose model learns on the service: on a game, on a world, and from served sessions."""
+"""Runs that learn on the service: on a game, in a world, and from served sessions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .stand_in.running import Server
 from .stand_in.service import StandIn
 
 
-def learned(run: RunDirectory) -> list[dict[str, Any]]:
+def list_learned_steps(run: RunDirectory) -> list[dict[str, Any]]:
     """The metrics of the steps that had rows to learn from."""
     return [entry for entry in run.metrics() if entry["stage"] == "train" and entry["train/rows"]]
 
 
-def test_a_game_is_learned(player_model: Path, server: Server, service: StandIn, tmp_path: Path) -> None:
+def test_run_learns_a_game(player_model: Path, server: Server, service: StandIn, tmp_path: Path) -> None:
     run = train(make_config(player_model, server.url, evaluation={"every": 3}), out=tmp_path / "run")
-    steps = learned(run)
+    steps = list_learned_steps(run)
     assert len(steps) >= 2
     assert all(entry["train/first_log_ratio"] < 5e-6 for entry in steps)
     assert all(entry["sync/canary"] < 5e-6 for entry in steps)
@@ -42,7 +42,7 @@ def test_a_game_is_learned(player_model: Path, server: Server, service: StandIn,
     assert run.report.is_file()
 
 
-def test_the_key_is_sent_to_the_service_and_written_nowhere(
+def test_key_is_sent_to_the_service_but_never_written(
     player_model: Path, server: Server, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     train(make_config(player_model, server.url, steps=1), out=tmp_path / "run")
@@ -52,7 +52,7 @@ def test_the_key_is_sent_to_the_service_and_written_nowhere(
         assert KEY.encode() not in file.read_bytes(), file
 
 
-def test_a_cold_start_is_imitation_of_the_lora_that_learns(
+def test_cold_start_trains_the_same_lora(
     model_directory: Path, server: Server, service: StandIn, tmp_path: Path
 ) -> None:
     cold = {"steps": 30, "batch": 16, "matches": 60, "learning_rate": 2e-2}
@@ -78,17 +78,17 @@ def test_versions_are_kept_as_opponents(player_model: Path, server: Server, serv
     assert any("learner-v0" in name for name in players)
 
 
-def test_rollouts_run_ahead(player_model: Path, server: Server, tmp_path: Path) -> None:
+def test_rollouts_run_ahead_of_updates(player_model: Path, server: Server, tmp_path: Path) -> None:
     engine = {"kind": "tinker", "staleness": 1, "schedule": "streaming"}
     run = train(make_config(player_model, server.url, engine=engine, steps=4), out=tmp_path / "run")
     assert {entry["rollout/staleness"] for entry in run.metrics() if entry["stage"] == "train"} == {0, 1}
 
 
-def test_a_world_is_learned(player_model: Path, server: Server, tmp_path: Path) -> None:
+def test_run_learns_a_world(player_model: Path, server: Server, tmp_path: Path) -> None:
     with guess_world(tmp_path) as world:
         config = make_config(player_model, server.url, games=[world], prompting={"context": "full"}, steps=4)
         run = train(config, out=tmp_path / "run")
-    steps = learned(run)
+    steps = list_learned_steps(run)
     assert steps
     assert all(entry["train/first_log_ratio"] < 5e-6 for entry in steps)
 
@@ -105,7 +105,7 @@ def agent(session: Session[Served]) -> dict[str, Any]:
     return {"reward": -float(length) - session.member}
 
 
-def test_served_sessions_are_learned(player_model: Path, server: Server, service: StandIn, tmp_path: Path) -> None:
+def test_run_learns_from_served_sessions(player_model: Path, server: Server, service: StandIn, tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Servers that answer in other ways than the service: each fault is told in words, and a harmless one is none."""
+"""Servers that deviate from the service: faults are reported, and harmless deviations are accepted."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def sparse(model_directory: Path) -> Iterator[TinkerSettings]:
         thread.join()
 
 
-def test_the_documented_command_is_accepted_with_its_defaults(model_directory: Path) -> None:
+def test_documented_command_is_accepted(model_directory: Path) -> None:
     table = {
         "games": ["tic_tac_toe"],
         "steps": 3,
@@ -106,23 +106,21 @@ def test_the_documented_command_is_accepted_with_its_defaults(model_directory: P
         check(given, at_hand=False)
 
 
-def test_a_server_that_does_not_tell_the_context_is_no_error(sparse: TinkerSettings, model_directory: Path) -> None:
+def test_missing_context_length_is_accepted(sparse: TinkerSettings, model_directory: Path) -> None:
     assert find_context(sparse, str(model_directory)) is None
     config = make_config(model_directory, str(sparse.base_url))
     own = json.loads((model_directory / "config.json").read_text())["max_position_embeddings"]
     assert _find_context(config, sparse) == own
 
 
-def test_a_404_at_the_end_does_not_hide_the_error(sparse: TinkerSettings) -> None:
+def test_closing_404_does_not_hide_the_error(sparse: TinkerSettings) -> None:
     with pytest.raises(RuntimeError, match="the real one"), open_session(sparse):
         raise RuntimeError("the real one")
     with open_session(sparse):
         pass
 
 
-def test_a_finalizer_of_a_player_does_not_wait_for_the_service(
-    model_directory: Path, server: Server, tmp_path: Path
-) -> None:
+def test_player_finalizers_do_not_wait_for_the_service(model_directory: Path, server: Server, tmp_path: Path) -> None:
     """The garbage collector runs it in any thread. Here that is the thread that would have to answer it."""
     config = make_config(model_directory, server.url)
     settings = TinkerSettings(base_url=server.url)
@@ -150,7 +148,7 @@ def test_a_finalizer_of_a_player_does_not_wait_for_the_service(
     assert not hasattr(tinker.ServiceClient, "close") or ended.wait(60)
 
 
-def test_a_session_that_cannot_be_ended_is_not_waited_for(
+def test_closing_does_not_wait_for_a_dead_session(
     model_directory: Path, service: StandIn, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running(service) as server:
@@ -161,7 +159,7 @@ def test_a_session_that_cannot_be_ended_is_not_waited_for(
     assert "The session was not closed" in caplog.text or not hasattr(opened, "close")
 
 
-def test_an_address_without_a_server_is_told_at_once(model_directory: Path) -> None:
+def test_unreachable_server_is_reported_at_once(model_directory: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         settings = TinkerSettings(base_url=f"http://127.0.0.1:{unused.getsockname()[1]}")
@@ -173,7 +171,7 @@ def test_an_address_without_a_server_is_told_at_once(model_directory: Path) -> N
             check(make_config(model_directory, str(settings.base_url)))
 
 
-def test_errors_of_the_sdk_are_told_and_those_of_functions_that_it_calls_are_not_hidden() -> None:
+def test_sdk_errors_are_translated_but_callback_errors_propagate() -> None:
     """The SDK asserts what it expects, and calls functions of ours, whose faults are no faults of the service."""
     calls: dict[str, Any] = {"__name__": "tinker.lib.somewhere"}
     code = "def fail():\n    assert False, 'promises always carry ids'\ndef call(function):\n    function()\n"
@@ -215,17 +213,17 @@ def engine(scores: list[float | None]) -> TinkerEngine:
 
 
 @pytest.mark.parametrize("scores", [[None, -1.0, -2.0, -3.0, -4.0], [-1.0, -2.0, -3.0, -4.0]])
-def test_the_first_token_may_have_no_log_probability_or_none_is_written(scores: list[float | None]) -> None:
+def test_first_logprob_may_be_missing(scores: list[float | None]) -> None:
     assert engine(scores).score([(PROMPT, REPLY)]) == [(-3.0, -4.0)]
 
 
 @pytest.mark.parametrize("scores", [[-1.0, -2.0, -3.0], [None, -1.0, -2.0, -3.0, None], [-1.0] * 6])
-def test_another_number_of_log_probabilities_is_told(scores: list[float | None]) -> None:
+def test_wrong_number_of_logprobs_is_an_error(scores: list[float | None]) -> None:
     with pytest.raises(GymposiumError, match=r"returned \d log-probabilities of 5 tokens"):
         engine(scores).score([(PROMPT, REPLY)])
 
 
-def test_rows_with_another_number_of_log_probabilities_are_told() -> None:
+def test_rows_with_wrong_logprob_counts_are_errors() -> None:
     output: Any = SimpleNamespace(loss_fn_outputs=[{"logprobs": SimpleNamespace(data=[-1.0, -2.0])}])
     with pytest.raises(GymposiumError, match="for 1 row of 2 tokens instead of 1 row of 3 tokens"):
         logprobs(output, [make_scoring_datum((1, 2, 3, 4))])

@@ -1,4 +1,4 @@
-"""The benchmark of the adapter runs. How fast it is, is no matter for a test."""
+"""The benchmark of the adapter runs. Its speed does not matter here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .runs import QUIET
 pytestmark = [*QUIET, pytest.mark.filterwarnings("default")]
 
 
-def test_both_sides_play_the_same_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_benchmark_sides_play_the_same_matches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).resolve().parents[3])
     from benchmarks.adapters.trl import measure
 

@@ -10,7 +10,7 @@ from .runs import QUIET
 pytestmark = QUIET
 
 
-def test_trl_passes_every_check_of_rows_and_steps() -> None:
+def test_trl_passes_every_row_and_step_check() -> None:
     checks = [check for check in list_trainer_checks(GrpoUnderTest()) if check.level == "b"]
     found = [*run_trainer_checks(checks)]
     assert {outcome.result for outcome in found} == {"passed"}, found

@@ -1,4 +1,4 @@
-"""TRL's loss against that of gymposium-train, on the rows of the same matches: the same values and gradients."""
+"""TRL's loss and gymposium-train's have the same values and gradients on rows of the same matches."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ CLIPPED = {"clip_low": LOW, "clip_high": HIGH}
     ],
     ids=["grpo", "dapo", "bnpo", "dr_grpo", "cispo", "pg"],
 )
-def test_the_loss_is_that_of_gymposium_train(
+def test_loss_matches_gymposium_train(
     trl: dict[str, Any],
     objective: dict[str, Any],
     aggregate: Any,

@@ -17,7 +17,7 @@ pytestmark = QUIET
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "train-with-trl.md"
 
 
-def test_the_code_of_the_page_runs(model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_docs_code_runs(model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, tools, reward = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     monkeypatch.chdir(tmp_path)
     code, changed = first, 0

@@ -1,4 +1,4 @@
-"""Two processes train one model (DDP), each with rows of its own, and write one file of records."""
+"""Two processes train one model (DDP), each with separate rows, and write one records file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ weights = sum(parameter.detach().double().abs().sum() for parameter in trainer.m
 """
 
 
-def test_two_processes(model_directory: Path, tmp_path: Path) -> None:
+def test_two_processes_train_one_model(model_directory: Path, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     done = subprocess.run(

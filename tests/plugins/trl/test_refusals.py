@@ -1,4 +1,4 @@
-"""What does not fit is refused with the reason before the first step."""
+"""Incompatible settings are refused with a reason before the first step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = QUIET
 
 
 @pytest.mark.parametrize("context", ["state", "truncated", "last-2"])
-def test_a_context_that_rewrites_history(context: str) -> None:
+def test_history_rewriting_contexts_are_refused(context: str) -> None:
     with pytest.raises(BadOption, match=rf"context={context}: each turn would be a separate row"):
         Rollout("tic_tac_toe", context=context)
 
@@ -42,12 +42,12 @@ def test_a_context_that_rewrites_history(context: str) -> None:
         ({"records": "/dev/null/matches.jsonl"}, "cannot be written"),
     ],
 )
-def test_wrong_arguments(arguments: dict[str, Any], error: str) -> None:
+def test_invalid_arguments_are_refused(arguments: dict[str, Any], error: str) -> None:
     with pytest.raises((BadOption, UnknownName), match=error):
         Rollout(**{"game": "tic_tac_toe", **arguments})
 
 
-def test_wrong_datasets() -> None:
+def test_invalid_datasets_are_refused() -> None:
     rollout = Rollout("kuhn_poker")
     with pytest.raises(BadOption, match="size=0"):
         rollout.dataset(0, seed=1)
@@ -56,7 +56,7 @@ def test_wrong_datasets() -> None:
             rollout.dataset(4, seed=1, seats=seats)
 
 
-def test_a_row_names_its_match() -> None:
+def test_rows_identify_their_match() -> None:
     rollout = Rollout("goofspiel(num_cards=4)")
     rows = rollout.dataset(6, seed=1)
     assert rows["seat"] == [0, 1] * 3
@@ -84,7 +84,9 @@ def test_a_row_names_its_match() -> None:
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_settings_without_effect(settings: dict[str, Any], reason: str, model_directory: Path, tmp_path: Path) -> None:
+def test_settings_without_effect_are_refused(
+    settings: dict[str, Any], reason: str, model_directory: Path, tmp_path: Path
+) -> None:
     rollout = Rollout("kuhn_poker", prompt="compact", max_tokens=4, records=tmp_path / "matches.jsonl")
     trainer = trainer_for(rollout, model_directory, tmp_path / "run", **settings)
     with pytest.raises(BadOption, match=reason):
@@ -93,7 +95,7 @@ def test_settings_without_effect(settings: dict[str, Any], reason: str, model_di
     assert not (tmp_path / "matches.jsonl").exists()
 
 
-def test_copies_of_a_row_on_several_processes(model_directory: Path, tmp_path: Path) -> None:
+def test_groups_split_over_processes_are_refused(model_directory: Path, tmp_path: Path) -> None:
     rollout = Rollout("kuhn_poker", prompt="compact", max_tokens=4)
     trainer = trainer_for(rollout, model_directory, tmp_path)
     with pytest.raises(BadOption, match="6 rows on this process are not whole groups of num_generations=4"):
@@ -101,7 +103,7 @@ def test_copies_of_a_row_on_several_processes(model_directory: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("kind", ["is_fsdp_enabled", "is_deepspeed_enabled"])
-def test_sharded_weights(kind: str, model_directory: Path, tmp_path: Path) -> None:
+def test_sharded_weights_are_refused(kind: str, model_directory: Path, tmp_path: Path) -> None:
     rollout = Rollout("kuhn_poker", prompt="compact", max_tokens=4)
     trainer = trainer_for(rollout, model_directory, tmp_path)
     setattr(trainer, kind, True)
@@ -109,7 +111,7 @@ def test_sharded_weights(kind: str, model_directory: Path, tmp_path: Path) -> No
         rollout([trainer.train_dataset[0]["prompt"]] * COPIES, trainer)
 
 
-def test_replies_that_trl_takes_for_truncated(model_directory: Path, tmp_path: Path) -> None:
+def test_masking_truncated_completions_is_refused(model_directory: Path, tmp_path: Path) -> None:
     rollout = Rollout("kuhn_poker", prompt="compact", max_tokens=4)
     trainer = trainer_for(rollout, model_directory, tmp_path, mask_truncated_completions=True)
     trainer.train()
@@ -118,14 +120,14 @@ def test_replies_that_trl_takes_for_truncated(model_directory: Path, tmp_path: P
         trainer.train()
 
 
-def test_tools_of_trl(model_directory: Path, tmp_path: Path) -> None:
+def test_trl_tools_are_refused(model_directory: Path, tmp_path: Path) -> None:
     trainer = trainer_for(Rollout("kuhn_poker", prompt="compact", max_tokens=4), model_directory, tmp_path)
     trainer.tools = [print]
     with pytest.raises(BadOption, match="TRL would call tools"):
         trainer.train()
 
 
-def test_a_template_without_tools_in_a_game_with_tools(guess: str, model_directory: Path, tmp_path: Path) -> None:
+def test_template_without_tools_is_refused_in_tool_games(guess: str, model_directory: Path, tmp_path: Path) -> None:
     toolless = shutil.copytree(model_directory, tmp_path / "toolless")
     template = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}<|assistant|>"
     (toolless / "chat_template.jinja").write_text(template, encoding="utf-8")
@@ -151,7 +153,7 @@ def test_a_template_without_tools_in_a_game_with_tools(guess: str, model_directo
         ("qwen3", "trace", "tags", "retry(1)", "user"),
     ],
 )
-def test_templates(
+def test_templates_must_keep_history(
     family: str, game: str, reply: str, on_illegal: str, refused: str | None, guess: str, family_tokenizer: Any
 ) -> None:
     arguments = load_game(game), PlayerSettings(reply=reply, context="full"), FailurePolicy.parse(on_illegal)
@@ -165,7 +167,7 @@ def test_templates(
             check_template(*arguments, Chat(family_tokenizer(family), history="kept"))
 
 
-def test_a_template_of_trl_for_training_is_taken(family_tokenizer: Any) -> None:
+def test_trl_training_templates_are_accepted(family_tokenizer: Any) -> None:
     """The template of Qwen3 as TRL holds it, and what `get_training_chat_template` gives for it."""
     import trl
     from trl.chat_template_utils import get_training_chat_template

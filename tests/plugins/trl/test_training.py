@@ -1,4 +1,4 @@
-"""Three steps of TRL's trainer on matches: what is played, what TRL gets, and what is recorded."""
+"""Three steps of TRL's trainer on matches: what is played, what TRL receives, and what is recorded."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def get_weights(trainer: Any) -> list[torch.Tensor]:
         ("euchre", ["random", "mcts-2", "random"], [2]),
     ],
 )
-def test_three_steps_of_training(game: str, opponents: Any, seats: Any, model_directory: Path, tmp_path: Path) -> None:
+def test_three_training_steps_complete(
+    game: str, opponents: Any, seats: Any, model_directory: Path, tmp_path: Path
+) -> None:
     """Simultaneous moves, hidden cards, four seats, and every kind of opponent. Failed replies are replaced by
     random moves, so that a match has several turns."""
     rollout = RecordingRollout(
@@ -86,9 +88,7 @@ def _seats(rollout: Rollout, seats: Any) -> Sequence[int]:
 
 
 @pytest.mark.parametrize("game", ["guess", "mail"])
-def test_three_steps_in_a_world_whose_tools_the_chat_template_calls(
-    game: str, tool_model: LoadedModel, tmp_path: Path
-) -> None:
+def test_three_training_steps_complete_in_a_tool_world(game: str, tool_model: LoadedModel, tmp_path: Path) -> None:
     rollout = RecordingRollout(game, prompt="compact", max_tokens=100, records=tmp_path / "matches.jsonl")
     some = {"rows": 2, "size": 6} if game == "guess" else {"rows": 1, "size": 1}
     trainer = trainer_for(rollout, copy.deepcopy(tool_model), tmp_path / "run", **some)
@@ -129,7 +129,7 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[TokenRequest, Completio
 
 
 @pytest.mark.parametrize("lora", [False, True], ids=["full", "lora"])
-def test_rows_are_the_ids_that_were_read_and_sampled(
+def test_rows_hold_read_and_sampled_ids(
     lora: bool, model_directory: Path, tmp_path: Path, noted: list[tuple[TokenRequest, Completion]]
 ) -> None:
     """Nothing is tokenized twice, and the mask is 1 exactly where a token was sampled. TRL's own log-probabilities of
@@ -164,7 +164,7 @@ def test_rows_are_the_ids_that_were_read_and_sampled(
         assert not engine[~real].any()
 
 
-def test_what_trl_pads_and_masks_is_what_was_played(model_directory: Path, tmp_path: Path) -> None:
+def test_trl_padding_and_masks_match_the_rows(model_directory: Path, tmp_path: Path) -> None:
     rollout = RecordingRollout("leduc_poker", prompt="compact", max_tokens=4, on_illegal="random")
     trainer = trainer_for(rollout, model_directory, tmp_path)
     rows = [{**row} for row in trainer.train_dataset.select(range(2)) for _ in range(COPIES)]
@@ -179,7 +179,7 @@ def test_what_trl_pads_and_masks_is_what_was_played(model_directory: Path, tmp_p
         )
 
 
-def test_copies_of_a_row_play_its_deal_with_replies_of_their_own(model_directory: Path, tmp_path: Path) -> None:
+def test_row_copies_share_a_deal_but_not_replies(model_directory: Path, tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
     rollout = RecordingRollout("leduc_poker", prompt="compact", max_tokens=4, on_illegal="random", records=path)
     trainer_for(rollout, model_directory, tmp_path / "run", max_steps=1).train()
@@ -208,9 +208,7 @@ def test_equal_seeds_give_equal_matches_and_weights(model_directory: Path, tmp_p
     assert all(torch.equal(one, other) for one, other in zip(ends[0][1], ends[1][1], strict=True))
 
 
-def test_several_batches_in_a_step_and_an_evaluation_have_matches_of_their_own(
-    model_directory: Path, tmp_path: Path
-) -> None:
+def test_batches_and_evaluations_play_separate_matches(model_directory: Path, tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
     rollout = Rollout("kuhn_poker", prompt="compact", max_tokens=4, records=path)
     trainer = trainer_for(
@@ -233,7 +231,7 @@ def test_several_batches_in_a_step_and_an_evaluation_have_matches_of_their_own(
 
 
 @pytest.mark.parametrize("lora", [False, True], ids=["full", "lora"])
-def test_bfloat16_and_gradient_checkpointing(lora: bool, model_directory: Path, tmp_path: Path) -> None:
+def test_bfloat16_and_gradient_checkpointing_work(lora: bool, model_directory: Path, tmp_path: Path) -> None:
     """The precision of the engine is that in which the trainer computes."""
     rollout = RecordingRollout("kuhn_poker", prompt="compact", max_tokens=4, on_illegal="random")
     peft = {"peft_config": LoraConfig(r=4)} if lora else {}
@@ -261,7 +259,7 @@ class Leaver(RandomPlayer):
 
 
 @pytest.mark.parametrize("seat", [0, 1], ids=["before the model is asked", "after its first reply"])
-def test_a_match_that_another_seat_forfeits_is_left_out(seat: int, model_directory: Path, tmp_path: Path) -> None:
+def test_opponent_forfeits_are_dropped(seat: int, model_directory: Path, tmp_path: Path) -> None:
     rollout = RecordingRollout(
         "kuhn_poker", opponents=Leaver(seat), prompt="compact", max_tokens=4, on_illegal="random"
     )
@@ -283,7 +281,7 @@ def test_a_match_that_another_seat_forfeits_is_left_out(seat: int, model_directo
     assert entry["match/left_out"] == 0.5
 
 
-def test_a_match_whose_tool_breaks_is_left_out(
+def test_matches_with_broken_tools_are_dropped(
     guess: str, tool_model: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world: Any = sys.modules["guess_world"].World
@@ -306,9 +304,7 @@ def test_a_match_whose_tool_breaks_is_left_out(
         assert (sum(mask) == 0) == (one is None)
 
 
-def test_a_group_that_cannot_be_rated_is_left_out(
-    model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unrated_groups_are_dropped(model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a judge that fails for one group."""
 
     def rate(group: Sequence[Trajectory]) -> list[Reward]:
@@ -326,7 +322,7 @@ def test_a_group_that_cannot_be_rated_is_left_out(
     assert rewards == [None] * COPIES + [0.0, 1.0, 2.0, 3.0]
 
 
-def test_a_users_own_reward_function_gets_trajectories(model_directory: Path, tmp_path: Path) -> None:
+def test_custom_reward_functions_get_trajectories(model_directory: Path, tmp_path: Path) -> None:
     seen: list[Any] = []
 
     def short(trajectory: list[Trajectory | None], **fields: Any) -> list[float]:
@@ -343,7 +339,7 @@ def test_a_users_own_reward_function_gets_trajectories(model_directory: Path, tm
     assert entry["reward"] == pytest.approx(entry["rewards/reward/mean"] + 0.1 * entry["rewards/short/mean"])
 
 
-def test_a_first_prompt_without_room_is_named(model_directory: Path, tmp_path: Path) -> None:
+def test_too_long_first_prompt_is_an_error(model_directory: Path, tmp_path: Path) -> None:
     loaded = load_model(model_directory)
     loaded.model.config.max_position_embeddings = 20
     rollout = Rollout("tic_tac_toe", prompt="full", max_tokens=4)
@@ -352,7 +348,7 @@ def test_a_first_prompt_without_room_is_named(model_directory: Path, tmp_path: P
         trainer.train()
 
 
-def test_a_match_that_fills_the_context_is_kept_up_to_there(model_directory: Path, tmp_path: Path) -> None:
+def test_matches_filling_the_context_are_kept(model_directory: Path, tmp_path: Path) -> None:
     loaded = load_model(model_directory)
     rollout = RecordingRollout("tic_tac_toe", prompt="compact", max_tokens=4, on_illegal="random")
     trainer = trainer_for(rollout, loaded, tmp_path)

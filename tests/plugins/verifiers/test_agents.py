@@ -1,4 +1,4 @@
-"""The agents of the seats: their conversations, their limits, and how their failures end a match."""
+"""Agents of the seats: conversations, limits, and how their failures end a match."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_forfeits_are_counted_by_cause(cause: str, reply: str | Said, tmp_path: 
     assert record.ending.kind == ("out of context" if cause == "out_of_context" else "no legal move")
 
 
-def test_a_budget_that_is_spent_ends_the_match(tmp_path: Path) -> None:
+def test_spent_budget_ends_the_match(tmp_path: Path) -> None:
     env = {"player0": {"max_turns": 2}}
     trace = only_trace(evaluate(tmp_path / "run", tasks=1, game="connect_four", seats=0, env=env)[0])
     assert trace.ok
@@ -67,7 +67,7 @@ def test_a_budget_that_is_spent_ends_the_match(tmp_path: Path) -> None:
     verified(tmp_path / "run")
 
 
-def test_a_reply_that_is_refused_is_followed_by_the_reason(tmp_path: Path) -> None:
+def test_refused_replies_are_answered_with_the_reason(tmp_path: Path) -> None:
     script = says("the middle", "b2", "b2")
     episodes, requests = evaluate(
         tmp_path / "run", script=script, tasks=1, game="tic_tac_toe", seats=0, on_illegal="penalty(0.25,2)"
@@ -84,7 +84,7 @@ def test_a_reply_that_is_refused_is_followed_by_the_reason(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("reply", "form"), [("tags", "<think>hm</think><move>{}</move>"), ("json", '{{"move": "{}"}}')]
 )
-def test_replies_have_the_form_that_was_asked_for(reply: str, form: str, tmp_path: Path) -> None:
+def test_replies_use_the_requested_form(reply: str, form: str, tmp_path: Path) -> None:
     def script(request: Mapping[str, Any], rng: random.Random) -> Said:
         return {"content": form.format(legal_moves(request["messages"][-1]["content"])[0]), "reasoning_content": "hm"}
 
@@ -93,7 +93,7 @@ def test_replies_have_the_form_that_was_asked_for(reply: str, form: str, tmp_pat
     assert [record.prompts[0]["reader"] for record in verified(tmp_path / "run")] == [reply]
 
 
-def test_a_system_prompt_of_the_run_stands_first(tmp_path: Path) -> None:
+def test_system_prompt_of_the_run_comes_first(tmp_path: Path) -> None:
     file = tmp_path / "system.txt"
     file.write_text("You play to win.", encoding="utf-8")
     _, requests = evaluate(tmp_path / "run", tasks=1, game="kuhn_poker", seats=0, system_prompt=file)
@@ -104,7 +104,7 @@ def test_a_system_prompt_of_the_run_stands_first(tmp_path: Path) -> None:
         ]
 
 
-def test_white_space_of_free_text_counts(tmp_path: Path) -> None:
+def test_white_space_of_free_text_is_kept(tmp_path: Path) -> None:
     trace = only_trace(evaluate(tmp_path / "run", script=says("\n  7 \n"), tasks=1, game="trace")[0])
     [record] = verified(tmp_path / "run")
     assert [turn["text"] for turn in record.turns] == ["\n  7 \n"]
@@ -114,7 +114,7 @@ def test_white_space_of_free_text_counts(tmp_path: Path) -> None:
 # -- tools
 
 
-def test_calls_are_answered_by_messages_of_tools(tmp_path: Path) -> None:
+def test_calls_are_answered_by_tool_messages(tmp_path: Path) -> None:
     search = {
         "content": "Let me look.",
         "tool_calls": [
@@ -143,7 +143,7 @@ def test_calls_are_answered_by_messages_of_tools(tmp_path: Path) -> None:
     assert trace.num_branches == 1
 
 
-def test_arguments_that_are_no_json_object_are_refused_with_the_reason_as_the_result(tmp_path: Path) -> None:
+def test_invalid_call_arguments_return_the_reason(tmp_path: Path) -> None:
     broken = {
         "content": None,
         "tool_calls": [call("read_email", '{"message_id": '), call("read_email", "[1]", "other")],
@@ -159,7 +159,7 @@ def test_arguments_that_are_no_json_object_are_refused_with_the_reason_as_the_re
     verified(tmp_path / "run")
 
 
-def test_a_world_can_also_be_played_with_calls_as_text(tmp_path: Path) -> None:
+def test_worlds_accept_calls_as_text(tmp_path: Path) -> None:
     text = '{"name": "return_final_answer", "arguments": {"answer": "x", "sources": []}}'
     episodes, requests = evaluate(tmp_path / "run", script=says(text), tasks=1, game="mail", reply="move")
     assert "tools" not in requests[0]
@@ -177,9 +177,7 @@ def test_a_world_can_also_be_played_with_calls_as_text(tmp_path: Path) -> None:
         ("", '{"a": 1, "a": 2}', "", '"{\\"a\\": 1, \\"a\\": 2}"'),
     ],
 )
-def test_native_calls_stand_in_records_in_one_dialect(
-    content: str, arguments: str, thoughts: str, written: str
-) -> None:
+def test_native_calls_are_recorded_in_one_dialect(content: str, arguments: str, thoughts: str, written: str) -> None:
     text = write_reply(content, [vf.ToolCall(id="1", name="f", arguments=arguments)])
     assert text == f'{thoughts}<tool_call>\n{{"name": "f", "arguments": {written}}}\n</tool_call>'
 
@@ -187,7 +185,7 @@ def test_native_calls_stand_in_records_in_one_dialect(
 # -- who plays, and what is trained
 
 
-def test_every_seat_of_self_play_is_a_trainable_agent_with_a_name_of_its_own(tmp_path: Path) -> None:
+def test_self_play_seats_are_separate_trainable_agents(tmp_path: Path) -> None:
     episodes, _ = evaluate(tmp_path / "run", tasks=4, game="kuhn_poker", seats="all")
     for episode in episodes:
         first, second = sorted(episode.traces, key=lambda trace: trace.agent.name)
@@ -200,7 +198,7 @@ def test_every_seat_of_self_play_is_a_trainable_agent_with_a_name_of_its_own(tmp
         assert "record" not in second.info["gymposium"]
 
 
-def test_an_agent_with_a_model_of_its_own_is_not_trained(tmp_path: Path) -> None:
+def test_agents_with_their_own_model_are_not_trained(tmp_path: Path) -> None:
     env = {"player1": {"model": "frozen"}}
     episodes, requests = evaluate(tmp_path / "run", tasks=2, game="kuhn_poker", seats="all", env=env)
     for episode in episodes:
@@ -210,7 +208,7 @@ def test_an_agent_with_a_model_of_its_own_is_not_trained(tmp_path: Path) -> None
     assert {tuple(record.players) for record in verified(tmp_path / "run")} == {(MODEL, "frozen")}
 
 
-def test_opponents_are_no_agents(tmp_path: Path) -> None:
+def test_opponents_are_not_agents(tmp_path: Path) -> None:
     episodes, _ = evaluate(tmp_path / "run", tasks=1, game="tic_tac_toe", opponents="mcts-10", seats=1)
     trace = only_trace(episodes)
     [record] = verified(tmp_path / "run")
@@ -223,7 +221,7 @@ def test_opponents_are_no_agents(tmp_path: Path) -> None:
 # -- matches that break off
 
 
-def test_a_model_that_fails_breaks_the_match_off_without_a_score(tmp_path: Path) -> None:
+def test_failing_model_aborts_the_match_unscored(tmp_path: Path) -> None:
     def script(request: Mapping[str, Any], rng: random.Random) -> Said:
         broken = request["model"] == "broken"
         return {"status": 422, "error": {"message": "no such model"}} if broken else plays(request, rng)
@@ -239,7 +237,7 @@ def test_a_model_that_fails_breaks_the_match_off_without_a_score(tmp_path: Path)
     assert list(read_records(tmp_path / "run")) == []
 
 
-def test_an_agent_that_is_stopped_from_outside_breaks_the_match_off(tmp_path: Path) -> None:
+def test_stopped_agent_aborts_the_match(tmp_path: Path) -> None:
     env = {"player0": {"timeout": {"rollout": 1e-9}}}
     [episode], _ = evaluate(tmp_path / "run", tasks=1, game="tic_tac_toe", seats=0, env=env)
     assert not episode.ok
@@ -247,9 +245,7 @@ def test_an_agent_that_is_stopped_from_outside_breaks_the_match_off(tmp_path: Pa
     assert episode.traces[0].rewards == {}
 
 
-def test_an_engine_that_fails_breaks_the_match_off_with_a_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failing_engine_aborts_the_match_with_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     match_type = type(load_game("tic_tac_toe").new(0))
     monkeypatch.setattr(match_type, "apply", lambda self, moves: 1 / 0)
     [episode], _ = evaluate(tmp_path / "run", tasks=1, game="tic_tac_toe", seats=0)

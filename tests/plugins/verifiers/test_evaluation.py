@@ -1,4 +1,4 @@
-"""verifiers' own evaluation plays games of every kind; scores are the returns of records that verify."""
+"""verifiers' own evaluation plays every kind of game, and scores are the returns of verified records."""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ GAMES = [
 
 
 @pytest.mark.parametrize(("game", "opponents", "seats"), GAMES, ids=lambda value: str(value))
-def test_scores_are_the_returns_of_records_that_verify(
-    game: str, opponents: str, seats: object, tmp_path: Path
-) -> None:
+def test_scores_are_returns_of_verified_records(game: str, opponents: str, seats: object, tmp_path: Path) -> None:
     tasks = 3
     episodes, requests = evaluate(tmp_path / "run", tasks=tasks, game=game, opponents=opponents, seats=seats)
     assert [(episode.ok, episode.errors) for episode in episodes] == [(True, [])] * tasks
@@ -70,7 +68,7 @@ def test_scores_are_the_returns_of_records_that_verify(
     assert len(requests) == replies, "opponents ask no model"
 
 
-def test_every_first_message_is_the_whole_prompt_and_later_ones_are_what_is_new(tmp_path: Path) -> None:
+def test_first_message_is_the_prompt_and_later_ones_are_updates(tmp_path: Path) -> None:
     episodes, requests = evaluate(tmp_path / "run", tasks=1, game="goofspiel(num_cards=4)", seats=1)
     [trace] = episodes[0].traces
     game = load_game("goofspiel(num_cards=4)")
@@ -81,7 +79,7 @@ def test_every_first_message_is_the_whole_prompt_and_later_ones_are_what_is_new(
     assert [len(request["messages"]) for request in requests] == [1, 3, 5]
 
 
-def test_same_seeds_same_matches(tmp_path: Path) -> None:
+def test_same_seeds_play_the_same_matches(tmp_path: Path) -> None:
     def played(name: str, seed: int) -> list[object]:
         evaluate(tmp_path / name, tasks=4, game="goofspiel(num_cards=5)", opponents="mcts-20", seed=seed)
         return sorted((facts(record) for record in verified(tmp_path / name)), key=str)
@@ -91,13 +89,13 @@ def test_same_seeds_same_matches(tmp_path: Path) -> None:
     assert not any(match in others for match in once)
 
 
-def test_rollouts_of_a_task_share_the_deal_and_the_opponents(tmp_path: Path) -> None:
+def test_rollouts_of_a_task_share_deal_and_opponents(tmp_path: Path) -> None:
     evaluate(tmp_path / "run", tasks=1, rollouts=3, game="kuhn_poker", opponents="mcts-20", seats=0)
     first, *others = [facts(record) for record in verified(tmp_path / "run")]
     assert others == [first, first]
 
 
-def test_rewards_are_written_in_gymposiums_grammar(tmp_path: Path) -> None:
+def test_rewards_use_gymposium_syntax(tmp_path: Path) -> None:
     episodes, _ = evaluate(
         tmp_path / "run", tasks=4, game="leduc_poker", seats=0, reward="weighted(accuracy=1,completeness=0.5)"
     )
@@ -109,7 +107,7 @@ def test_rewards_are_written_in_gymposiums_grammar(tmp_path: Path) -> None:
         assert list(trace.rewards) == ["weighted(accuracy=1,completeness=0.5)"]
 
 
-def test_a_reward_by_turn_knows_what_each_turn_was_paid(tmp_path: Path) -> None:
+def test_turn_rewards_see_payments_per_turn(tmp_path: Path) -> None:
     episodes, _ = evaluate(tmp_path / "run", tasks=2, game="2048(max_tile=16)", reward="clipped(1)")
     for episode in episodes:
         [trace] = episode.traces
@@ -117,13 +115,13 @@ def test_a_reward_by_turn_knows_what_each_turn_was_paid(tmp_path: Path) -> None:
         assert trace.reward < trace.metrics["return"]
 
 
-def test_the_sampling_of_the_run_reaches_the_model(tmp_path: Path) -> None:
+def test_sampling_settings_reach_the_model(tmp_path: Path) -> None:
     env = {"player0": {"sampling": {"temperature": 0.25, "max_tokens": 7}}}
     _, requests = evaluate(tmp_path / "run", tasks=1, game="kuhn_poker", seats=0, env=env)
     assert {(request["temperature"], request.get("max_tokens")) for request in requests} == {(0.25, 7)}
 
 
-def test_a_resumed_evaluation_plays_the_matches_that_broke_off(tmp_path: Path) -> None:
+def test_resumed_evaluation_replays_broken_matches(tmp_path: Path) -> None:
     def fails_in_seat_1(request: Mapping[str, Any], rng: random.Random) -> Said:
         broken = "You act second." in request["messages"][0]["content"]
         return {"status": 422, "error": {"message": "out of order"}} if broken else plays(request, rng)
@@ -148,21 +146,21 @@ def test_a_resumed_evaluation_plays_the_matches_that_broke_off(tmp_path: Path) -
         ),
     ],
 )
-def test_a_line_that_is_no_episode_is_named(line: bytes, tmp_path: Path) -> None:
+def test_invalid_lines_are_named(line: bytes, tmp_path: Path) -> None:
     (tmp_path / "traces.jsonl").write_bytes(b'{"traces": []}\n' + line + b"\n")
     with pytest.raises(BadRecord, match=r"traces\.jsonl:2 (is not an episode|has a record that is not)"):
         list(read_records(tmp_path))
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero"), lambda path: None])
-def test_a_file_that_holds_no_text_is_named(make: Callable[[Path], object], tmp_path: Path) -> None:
+def test_unreadable_files_are_named(make: Callable[[Path], object], tmp_path: Path) -> None:
     """A pipe or a device is not waited for."""
     make(tmp_path / "traces.jsonl")
     with pytest.raises(BadRecord, match=r"traces\.jsonl cannot be read"):
         list(read_records(tmp_path))
 
 
-def test_the_command_evaluates_and_its_records_verify(tmp_path: Path) -> None:
+def test_command_evaluates_and_records_verify(tmp_path: Path) -> None:
     (tmp_path / "eval.toml").write_text(
         f"""
         model = "{MODEL}"

@@ -1,4 +1,4 @@
-"""The page on verifiers: its commands and its code run, and it names every setting, metric and refusal."""
+"""The page on verifiers: its commands and code run, and it names every setting, metric and refusal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
-def test_the_code_of_the_page_evaluates_and_saves_records(tmp_path: Path) -> None:
+def test_docs_code_evaluates_and_saves_records(tmp_path: Path) -> None:
     evaluate(tmp_path / "outputs" / "my-run", tasks=3, game="kuhn_poker")
     program = "\n".join(blocks("python"))
     assert ADDRESS in program
@@ -47,7 +47,7 @@ def test_the_code_of_the_page_evaluates_and_saves_records(tmp_path: Path) -> Non
     assert verify_file(tmp_path / "matches.jsonl").problems == []
 
 
-def test_the_command_of_the_page_evaluates(tmp_path: Path) -> None:
+def test_docs_command_evaluates(tmp_path: Path) -> None:
     [line] = [block for block in blocks("console") if "vf-eval" in block]
     command = shlex.split(line.removeprefix("$ ").replace("\\\n", " "))
     command[0] = str(Path(sys.executable).with_name(command[0]))
@@ -59,7 +59,7 @@ def test_the_command_of_the_page_evaluates(tmp_path: Path) -> None:
     assert len(traces.read_text(encoding="utf-8").splitlines()) == 20
 
 
-def test_the_lines_for_the_trainer_describe_an_environment_of_self_play() -> None:
+def test_docs_trainer_config_describes_self_play() -> None:
     [block] = blocks("toml")
     [source] = tomllib.loads(block)["orchestrator"]["train"]["source"]
     config = vf.resolve_env_config(source["env"])
@@ -68,7 +68,7 @@ def test_the_lines_for_the_trainer_describe_an_environment_of_self_play() -> Non
     assert task.data.seats == (0, 1)
 
 
-def test_the_page_names_every_setting_and_metric(tmp_path: Path) -> None:
+def test_docs_name_every_setting_and_metric(tmp_path: Path) -> None:
     own = {*MatchesConfig.model_fields} - {*MatchesConfig.__mro__[1].model_fields}
     assert own == set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
     episodes, _ = evaluate(tmp_path / "run", tasks=1, game="kuhn_poker")

@@ -1,4 +1,4 @@
-"""Every registered game and world is an environment of verifiers by the id of the package and its own name."""
+"""Every registered game and world is a verifiers environment, named by package id and game."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gymposium_verifiers.matches import MatchRow
 from .evaluations import ID, MODEL
 
 
-def test_verifiers_finds_each_part_by_the_id() -> None:
+def test_verifiers_finds_each_component_by_id() -> None:
     assert vf.environment_class(ID) is MatchEnv
     assert vf.load_taskset(vf.taskset_config_type(ID)(id=ID)).__class__ is MatchTaskset
     assert vf.default_harness_id(ID) == ID
@@ -28,7 +28,7 @@ def test_verifiers_finds_each_part_by_the_id() -> None:
 
 
 @pytest.mark.parametrize("name", host().games)
-def test_every_game_is_loaded_by_name_and_its_first_prompts_are_made(name: str) -> None:
+def test_every_game_loads_and_makes_its_first_prompts(name: str) -> None:
     env = vf.load_environment(vf.resolve_env_config({"taskset": {"id": ID, "game": name}}))
     assert isinstance(env, MatchEnv)
     game, random = env.matches.game, {"random": make_player("random")}
@@ -49,7 +49,7 @@ def test_every_game_is_loaded_by_name_and_its_first_prompts_are_made(name: str) 
             assert env.matches.calls_tools == bool(list_tools(game))
 
 
-def test_tasks_begin_at_the_seed_and_have_the_seats_that_were_asked_for() -> None:
+def test_tasks_start_at_the_seed_with_the_requested_seats() -> None:
     def rows(**settings: Any) -> list[Mapping[str, Any]]:
         env = load_environment("hearts", **settings)
         return [(task.data.seed, task.data.seats) for task in env.taskset.take(3)]
@@ -60,7 +60,7 @@ def test_tasks_begin_at_the_seed_and_have_the_seats_that_were_asked_for() -> Non
     assert rows(seats="2,0") == rows(seats=[0, 2]) == [(0, (0, 2)), (1, (0, 2)), (2, (0, 2))]
 
 
-def test_tasks_are_without_end_and_can_be_selected() -> None:
+def test_tasks_are_endless_and_selectable() -> None:
     env = load_environment("kuhn_poker")
     assert not env.taskset.bounded
     chosen = env.taskset.include(idx=["4:6"])
@@ -68,6 +68,6 @@ def test_tasks_are_without_end_and_can_be_selected() -> None:
     assert [task.data.name for task in chosen] == ["kuhn_poker seed=2 seats=0", "kuhn_poker seed=2 seats=1"]
 
 
-def test_games_of_openspiel_that_gymposium_does_not_word_are_there_too() -> None:
+def test_unworded_openspiel_games_are_available() -> None:
     env = load_environment("openspiel:nim", opponents="mcts-10")
     assert env.matches.game.name.startswith("openspiel:nim")

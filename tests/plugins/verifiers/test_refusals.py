@@ -1,4 +1,4 @@
-"""What cannot be played is refused with the reason before the first request."""
+"""Unplayable settings are refused with a reason before the first request."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from .evaluations import ID, evaluate
     ],
     ids=lambda value: None if isinstance(value, str) else "-".join(f"{name}={value[name]}" for name in value),
 )
-def test_settings_without_a_match_are_refused(settings: dict[str, Any], reason: str) -> None:
+def test_unplayable_settings_are_refused(settings: dict[str, Any], reason: str) -> None:
     with pytest.raises(BadOption) as refused:
         load_environment(**settings)
     assert reason in str(refused.value)
@@ -57,7 +57,7 @@ def test_settings_without_a_match_are_refused(settings: dict[str, Any], reason: 
     ],
     ids=lambda settings: settings.get("opponents", settings["game"]),
 )
-def test_a_config_opens_nothing_that_was_not_allowed(
+def test_configs_open_nothing_without_permission(
     settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
@@ -65,7 +65,7 @@ def test_a_config_opens_nothing_that_was_not_allowed(
         load_environment(**settings)
 
 
-def test_a_harness_that_does_not_pass_tools_on_is_refused_in_worlds_alone() -> None:
+def test_harness_without_tools_is_refused_only_in_worlds() -> None:
     null = {"player0": {"harness": {"id": "null"}}}
     with pytest.raises(ValueError, match="mail offers tools, which that harness does not pass on"):
         EvalConfig(env={"taskset": {"id": ID, "game": "mail"}, **null})
@@ -73,14 +73,14 @@ def test_a_harness_that_does_not_pass_tools_on_is_refused_in_worlds_alone() -> N
     EvalConfig(env={"taskset": {"id": ID, "game": "kuhn_poker"}, **null})
 
 
-def test_a_container_is_refused_because_no_program_runs() -> None:
+def test_container_runtimes_are_refused() -> None:
     boxed = {"runtime": {"type": "docker"}}
     with pytest.raises(ValueError, match=r"player1.runtime: the harness runs in this process"):
         EvalConfig(env={"taskset": {"id": ID, "game": "kuhn_poker"}, "player1": boxed})
     EvalConfig(env={"taskset": {"id": ID, "game": "kuhn_poker", "seats": 0}, "player1": boxed})
 
 
-def test_a_reward_that_compares_matches_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_rewards_that_compare_matches(monkeypatch: pytest.MonkeyPatch) -> None:
     class Judge:
         def submit(self, group: object) -> None:
             raise AssertionError("nobody is judged")
@@ -92,7 +92,7 @@ def test_a_reward_that_compares_matches_is_refused(monkeypatch: pytest.MonkeyPat
         load_environment("chess", reward="ruler")
 
 
-def test_a_task_of_other_matches_is_not_played() -> None:
+def test_refuses_tasks_of_other_matches() -> None:
     env = load_environment("kuhn_poker", seats=0)
     context = vf.ModelContext(model="none", client=vf.EvalClientConfig(base_url="http://127.0.0.1:9/v1"))
     [chess] = load_environment("chess").taskset.take(1)
@@ -108,20 +108,20 @@ def test_a_task_of_other_matches_is_not_played() -> None:
     assert "load the tasks with the settings of the environment" in asyncio.run(told(other))
 
 
-def test_the_harness_plays_no_other_tasks() -> None:
+def test_harness_refuses_other_tasks() -> None:
     data = vf.TaskData(prompt="What is 2 + 2?")
     with pytest.raises(BadOption, match="Choose another one"):
         asyncio.run(ChatHarness(ChatHarnessConfig(id=ID)).session(None, None, None, "", "", {}, data))
 
 
-def test_other_environments_of_verifiers_do_not_play_matches(tmp_path: Path) -> None:
+def test_other_verifiers_environments_refuse_matches(tmp_path: Path) -> None:
     env = {"id": "best-of-n", "agent": {"runtime": {"type": "subprocess"}}}
     episodes, requests = evaluate(tmp_path / "run", tasks=1, game="kuhn_poker", env=env)
     assert not episodes[0].ok
     assert not requests
 
 
-def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path) -> None:
+def test_command_reports_errors_in_one_line(tmp_path: Path) -> None:
     command = Path(sys.executable).with_name("vf-eval")
     done = subprocess.run(
         [command, ID, "--env.taskset.game", "gofspiel", "-n", "1", "-o", tmp_path],

@@ -1,4 +1,4 @@
-"""Matches on verifiers' environment server, to which trainers such as prime-rl send tasks."""
+"""Matches on verifiers' environment server, which serves tasks to trainers such as prime-rl."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .evaluations import MODEL, facts
 
 
 @pytest.mark.parametrize(("game", "seats"), [("kuhn_poker", "all"), ("hearts", "0,2"), ("mail", 0)])
-def test_a_task_is_played_on_a_server_as_in_this_process(game: str, seats: str | int) -> None:
+def test_served_tasks_play_as_in_process(game: str, seats: str | int) -> None:
     env = load_environment(game, seats=seats)
     [task] = env.taskset.take(1)
     with endpoint() as served:
         client = vf.EvalClientConfig(base_url=served.url, api_key_var="NO_KEY")
         context = vf.ModelContext(model=MODEL, client=client, sampling=vf.SamplingConfig())
-        here = asyncio.run(_here(env, task, context))
-        there = asyncio.run(_there(env, task, context))
+        here = asyncio.run(_play_locally(env, task, context))
+        there = asyncio.run(_play_on_server(env, task, context))
     assert [trace.agent.name for trace in here.traces] == [trace.agent.name for trace in there.traces]
     for mine, theirs in zip(here.traces, there.traces, strict=True):
         assert mine.rewards == theirs.rewards
@@ -32,12 +32,12 @@ def test_a_task_is_played_on_a_server_as_in_this_process(game: str, seats: str |
     assert facts(_record(here)) == facts(_record(there))
 
 
-async def _here(env: MatchEnv, task: vf.Task, context: vf.ModelContext) -> vf.Episode:
+async def _play_locally(env: MatchEnv, task: vf.Task, context: vf.ModelContext) -> vf.Episode:
     async with env.serving():
         return await env.run_episode(task, context)
 
 
-async def _there(env: MatchEnv, task: vf.Task, context: vf.ModelContext) -> vf.WireEpisode:
+async def _play_on_server(env: MatchEnv, task: vf.Task, context: vf.ModelContext) -> vf.WireEpisode:
     server = EnvServer(env.config, "tcp://127.0.0.1:*")
     running = asyncio.create_task(server.run())
     client = EnvClient(server.address)

@@ -82,9 +82,7 @@ def rollout(tokenizer: PreTrainedTokenizerFast, game: str, context: int = 100_00
 
 
 @pytest.mark.parametrize(("game", "seats"), [("goofspiel(num_cards=4)", 1), ("leduc_poker", "all"), ("hearts", "0,2")])
-def test_only_the_replies_of_agents_are_sampled_tokens(
-    game: str, seats: int | str, tokenizer: PreTrainedTokenizerFast
-) -> None:
+def test_only_agent_replies_are_sampled_tokens(game: str, seats: int | str, tokenizer: PreTrainedTokenizerFast) -> None:
     episode = rollout(tokenizer, game, opponents="random", seats=seats)
     assert episode.errors == []
     [line] = [trace.info["gymposium"]["record"] for trace in episode.traces if "record" in trace.info["gymposium"]]
@@ -99,7 +97,7 @@ def test_only_the_replies_of_agents_are_sampled_tokens(
         assert tokenizer.decode(branch.token_ids).count("<|im_start|>user") == len(mine)
 
 
-def test_tools_are_in_the_tokens_and_calls_are_read_from_them(tokenizer: PreTrainedTokenizerFast) -> None:
+def test_tokens_contain_tools_and_calls(tokenizer: PreTrainedTokenizerFast) -> None:
     episode = rollout(tokenizer, "mail")
     assert episode.errors == []
     [trace] = episode.traces
@@ -111,7 +109,7 @@ def test_tools_are_in_the_tokens_and_calls_are_read_from_them(tokenizer: PreTrai
     assert tokenizer.decode(sampled).startswith('<tool_call>\n{"name": "return_final_answer"')
 
 
-def test_a_prompt_that_fills_the_context_forfeits(tokenizer: PreTrainedTokenizerFast) -> None:
+def test_prompt_filling_the_context_forfeits(tokenizer: PreTrainedTokenizerFast) -> None:
     [trace] = rollout(tokenizer, "connect_four", context=1500, seats=0).traces
     assert trace.metrics["forfeit_out_of_context"] == 1.0
     assert trace.reward == -1.0

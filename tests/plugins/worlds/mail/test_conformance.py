@@ -1,4 +1,4 @@
-"""Mail under the conformance kit."""
+"""The mail world passes the conformance kit."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def table(path: Path, *messages: str) -> str:
     return str(path)
 
 
-def test_questions_about_mails_of_a_file(
+def test_mails_and_questions_are_read_from_files(
     tmp_path: Path, mail: Callable[..., ToolGame], call: Callable[..., Result]
 ) -> None:
     inbox, questions = lines(tmp_path / "inbox.jsonl", MAIL, ""), lines(tmp_path / "questions.jsonl", QUESTION)
@@ -66,7 +66,7 @@ def test_questions_about_mails_of_a_file(
     assert world.score() == world.report()["sources"] == 1.0
 
 
-def test_the_csv_file_of_the_maildir(tmp_path: Path) -> None:
+def test_maildir_csv_files_are_read(tmp_path: Path) -> None:
     long = RAW.replace("18782981", "2") + "word " * 40_000  # longer than the limit of `csv`
     before = csv.field_size_limit()
     first, second = read_mails(table(tmp_path / "emails.csv", RAW, long))
@@ -107,7 +107,7 @@ def test_the_csv_file_of_the_maildir(tmp_path: Path) -> None:
         (MAIL, "two mails have the id"),
     ],
 )
-def test_bad_mails_are_refused(tmp_path: Path, row: Any, message: str) -> None:
+def test_invalid_mails_are_refused(tmp_path: Path, row: Any, message: str) -> None:
     inbox = lines(tmp_path / "inbox.jsonl", MAIL, row)
     with pytest.raises(BadParameter, match=message) as refused:
         read_mails(inbox)
@@ -129,14 +129,14 @@ def test_bad_mails_are_refused(tmp_path: Path, row: Any, message: str) -> None:
         ("", "it has no questions"),
     ],
 )
-def test_bad_questions_are_refused(tmp_path: Path, row: Any, message: str) -> None:
+def test_invalid_questions_are_refused(tmp_path: Path, row: Any, message: str) -> None:
     inbox, questions = lines(tmp_path / "inbox.jsonl", MAIL), lines(tmp_path / "questions.jsonl", row)
     with pytest.raises(BadParameter, match=message) as refused:
         FileTasks(inbox, questions).task(0)
     assert len(str(refused.value)) < len(questions) + 250
 
 
-def test_bad_messages_of_a_csv_file_are_refused(tmp_path: Path) -> None:
+def test_invalid_csv_messages_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadParameter, match="line 2: the message has no header Date"):
         read_mails(table(tmp_path / "a.csv", "Subject: x\n\ny"))
     (tmp_path / "b.csv").write_text("a,b\n1,2\n", encoding="utf-8")
@@ -156,7 +156,7 @@ def test_bad_messages_of_a_csv_file_are_refused(tmp_path: Path) -> None:
         (RAW.replace("Here", "\0"), 'line 2: "body" has a NUL'),
     ],
 )
-def test_hostile_messages_of_a_csv_file_are_refused(tmp_path: Path, message: str, error: str) -> None:
+def test_hostile_csv_messages_are_refused(tmp_path: Path, message: str, error: str) -> None:
     with pytest.raises(BadParameter, match=error) as refused:
         read_mails(table(tmp_path / "a.csv", message))
     assert len(str(refused.value)) < len(str(tmp_path)) + 250
@@ -178,7 +178,7 @@ def test_pipes_are_refused(tmp_path: Path, name: str) -> None:
             read()
 
 
-def test_files_are_named_together_and_without_other_parameters(mail: Callable[..., ToolGame]) -> None:
+def test_file_parameters_must_be_given_together(mail: Callable[..., ToolGame]) -> None:
     with pytest.raises(BadParameter, match="inbox needs questions"):
         mail(inbox="a.jsonl")
     with pytest.raises(BadParameter, match="mails applies only to generated mailboxes"):
@@ -187,7 +187,7 @@ def test_files_are_named_together_and_without_other_parameters(mail: Callable[..
         mail(inbox="a,b.jsonl", questions="b.jsonl")
 
 
-def test_a_record_of_other_mails_is_refused(tmp_path: Path) -> None:
+def test_refuses_records_of_other_mails(tmp_path: Path) -> None:
     questions = lines(tmp_path / "questions.jsonl", QUESTION)
     task = FileTasks(lines(tmp_path / "inbox.jsonl", MAIL), questions).task(0)
     other = FileTasks(lines(tmp_path / "inbox.jsonl", {**MAIL, "body": ""}), questions)

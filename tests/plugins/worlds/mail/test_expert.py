@@ -1,4 +1,4 @@
-"""The players `mail-expert` and `mail-expert-shuffled`, which find answers by the tools alone."""
+"""The players `mail-expert` and `mail-expert-shuffled` find answers using only the tools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parse_calls(result: MatchResult) -> list[str]:
 
 
 @pytest.mark.parametrize(("size", "split"), [(20, "train"), (60, "test"), (200, "train")])
-def test_the_expert_is_right_in_each_task(size: int, split: str, mail: Maker) -> None:
+def test_expert_solves_every_task(size: int, split: str, mail: Maker) -> None:
     results = played(mail(mails=size, split=split), range(30))
     for result in results:
         assert result.returns == (1.0,), result.events[0].move
@@ -38,12 +38,12 @@ def test_the_expert_is_right_in_each_task(size: int, split: str, mail: Maker) ->
     }  # fmt: skip
 
 
-def test_equal_tasks_are_played_alike(mail: Maker) -> None:
+def test_expert_is_deterministic(mail: Maker) -> None:
     game = mail(mails=60)
     assert [one.events for one in played(game, range(5))] == [one.events for one in played(game, range(5))]
 
 
-def test_the_shuffled_expert_reads_in_another_order_and_is_right_in_look_ups(mail: Maker) -> None:
+def test_shuffled_expert_reorders_reads_and_solves_look_ups(mail: Maker) -> None:
     game = mail(mails=60, kinds="look_up")
     results = played(game, range(20), make_shuffled_expert)
     assert [result.returns for result in results] == [(1.0,)] * 20
@@ -52,7 +52,7 @@ def test_the_shuffled_expert_reads_in_another_order_and_is_right_in_look_ups(mai
     assert [parse_calls(result)[1] for result in results] != [parse_calls(result)[1] for result in in_order]
 
 
-def test_it_says_what_it_cannot_play(mail: Maker, tmp_path: Path) -> None:
+def test_expert_refuses_what_it_cannot_play(mail: Maker, tmp_path: Path) -> None:
     inbox, questions = tmp_path / "inbox.jsonl", tmp_path / "questions.jsonl"
     one = {"message_id": "a", "date": "2001-05-14", "from": "x@y.example", "subject": "", "body": ""}
     inbox.write_text(json.dumps(one), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The mailboxes that the generator makes."""
+"""Mailboxes made by the generator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEEDS = st.integers(0, 10**6)
 
 @settings(deadline=None, max_examples=30)
 @given(SEEDS, st.integers(20, 90))
-def test_a_mailbox_has_as_many_mails_as_asked_for(seed: int, size: int) -> None:
+def test_mailbox_has_the_requested_size(seed: int, size: int) -> None:
     box = make_mailbox.__wrapped__(seed, size)
     assert len(box.mails) == size
     assert [mail.id for mail in box.mails] == [f"m{number}" for number in range(1, size + 1)]
@@ -37,7 +37,7 @@ def test_each_kind_of_question_can_be_asked(seed: int, size: int) -> None:
         assert ask(box, "train", Draw(stream(seed, name))).kind == name
 
 
-def test_equal_seeds_make_equal_mailboxes() -> None:
+def test_mailboxes_are_deterministic_by_seed() -> None:
     assert make_mailbox.__wrapped__(4, 60).mails == make_mailbox.__wrapped__(4, 60).mails
     assert len({make_mailbox.__wrapped__(seed, 20).mails for seed in range(20)}) == 20
 
@@ -84,14 +84,14 @@ def test_names_are_unique_and_addresses_show_none() -> None:
         assert not any(part in person.address for person in people for part in parts)
 
 
-def test_each_number_of_guests_is_as_likely() -> None:
+def test_guest_numbers_are_uniform() -> None:
     """A blind guess is then right in one of eight, which is worth less than to say that one does not know."""
     counts = Counter(len(one.coming) for seed in range(3) for one in make_mailbox.__wrapped__(seed, 2000).gatherings)
     assert set(counts) == set(range(1, MAX_COMING + 1))
     assert max(counts.values()) < 1.5 * sum(counts.values()) / MAX_COMING
 
 
-def test_names_of_topics_cannot_be_mixed_up() -> None:
+def test_topic_names_are_distinct_across_kinds() -> None:
     """No gathering is called like a meeting."""
     meetings = {word for kind in KINDS for word in (*kind.first, *kind.second)}
     assert not meetings.intersection((*GATHERING.second, *INCIDENT.first))

@@ -1,4 +1,4 @@
-"""The checker, which derives answers from the text of mails alone, against the generator and against mails by hand."""
+"""The checker derives answers from mail texts alone, compared with the generator and handwritten mails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gymposium_worlds.mail.scoring import is_right
 
 
 @pytest.mark.parametrize(("size", "seeds"), [(20, 6), (60, 5), (200, 4)])
-def test_each_question_has_exactly_the_answer_that_the_generator_knows(size: int, seeds: int) -> None:
+def test_questions_have_exactly_the_generated_answer(size: int, seeds: int) -> None:
     kinds: Counter[str] = Counter()
     for seed in range(seeds):
         box = make_mailbox(seed, size)
@@ -41,11 +41,11 @@ def test_each_question_has_exactly_the_answer_that_the_generator_knows(size: int
     assert min(kinds[kind] for kind in KINDS_OF_QUESTIONS) > 5
 
 
-def test_the_proof_does_not_know_the_generator() -> None:
+def test_checker_does_not_import_the_generator() -> None:
     assert "mail.making" not in Path(proof.__file__).read_text(encoding="utf-8")
 
 
-def written(number: int, text: str, sender: str = "Robert Miller", signed: str = "") -> Mail:
+def compose(number: int, text: str, sender: str = "Robert Miller", signed: str = "") -> Mail:
     body = f"Hello all,\n\n{text}\n\nBest regards\n{signed or sender}, sales"
     return Mail(f"m{number}", f"2024-01-{number:02} 09:00", f"{sender} <x{number}@arden.example>", "", "News", body)
 
@@ -59,56 +59,56 @@ def answers(question: str, *mails: Mail) -> list[Finding]:
 DEADLINE = "What is the deadline of Project Blue Heron?"
 
 
-def test_a_correction_counts_and_a_quote_and_a_question_do_not() -> None:
+def test_only_corrections_change_a_value() -> None:
     mails = [
-        written(1, "The deadline of Project Blue Heron is 3 May 2024."),
-        written(2, "The deadline of Project Blue Heron moves from 3 May 2024 to 9 June 2024."),
-        written(3, "Good.\n\nOn 1 January 2024, R wrote:\n> The deadline of Project Blue Heron is 3 May 2024."),
-        written(4, "Is the deadline of Project Blue Heron still 3 May 2024? Please tell me."),
-        written(5, "The deadline of Project Blue Finch is 7 July 2024."),
+        compose(1, "The deadline of Project Blue Heron is 3 May 2024."),
+        compose(2, "The deadline of Project Blue Heron moves from 3 May 2024 to 9 June 2024."),
+        compose(3, "Good.\n\nOn 1 January 2024, R wrote:\n> The deadline of Project Blue Heron is 3 May 2024."),
+        compose(4, "Is the deadline of Project Blue Heron still 3 May 2024? Please tell me."),
+        compose(5, "The deadline of Project Blue Finch is 7 July 2024."),
     ]
     assert answers(DEADLINE, *mails) == [Finding("9 June 2024", ("m2",))]
-    again = written(6, "Project Blue Heron has to be finished by 9 June 2024.")
+    again = compose(6, "Project Blue Heron has to be finished by 9 June 2024.")
     assert answers(DEADLINE, *mails, again) == [Finding("9 June 2024", ("m2", "m6"))]
     assert answers(DEADLINE, mails[2], mails[3]) == []
 
 
-def test_two_values_in_the_last_mail_are_two_answers() -> None:
+def test_conflicting_values_in_the_last_mail_are_two_answers() -> None:
     text = "Project Blue Heron has to be finished by 3 May 2024. We have to finish Project Blue Heron by 4 May 2024."
-    assert len(answers(DEADLINE, written(1, text))) == 2
+    assert len(answers(DEADLINE, compose(1, text))) == 2
 
 
-def test_the_first_to_say_it_is_the_earliest_sender() -> None:
+def test_first_to_say_it_is_the_earliest_sender() -> None:
     question = "Who was the first to say that the lift in the Oslo office is out of order?"
     mails = [
-        written(1, "When was the lift in the Oslo office last looked at?", "Ada Berg"),
-        written(2, "The lift in the Bergen office is out of order.", "Ada Berg"),
-        written(3, "The lift in the Oslo office has broken down.", "Emil Roth"),
-        written(4, "The lift in the Oslo office is out of order.", "Olga Lund"),
+        compose(1, "When was the lift in the Oslo office last looked at?", "Ada Berg"),
+        compose(2, "The lift in the Bergen office is out of order.", "Ada Berg"),
+        compose(3, "The lift in the Oslo office has broken down.", "Emil Roth"),
+        compose(4, "The lift in the Oslo office is out of order.", "Olga Lund"),
     ]
     assert answers(question, *reversed(mails)) == [Finding("Emil Roth", ("m3",))]
     assert answers(question, *mails[:2]) == []
 
 
-def test_people_are_known_by_both_names_once_a_mail_shows_both() -> None:
+def test_nicknames_resolve_once_a_mail_shows_both_names() -> None:
     question = "Who said first that the lead of Project Blue Heron is Robert Miller?"
-    claim = written(1, "Bob Miller leads Project Blue Heron.", "Ada Berg")
+    claim = compose(1, "Bob Miller leads Project Blue Heron.", "Ada Berg")
     assert answers(question, claim) == []
-    assert answers(question, claim, written(2, "Hello.", signed="Bob Miller")) == [Finding("Ada Berg", ("m1",))]
+    assert answers(question, claim, compose(2, "Hello.", signed="Bob Miller")) == [Finding("Ada Berg", ("m1",))]
 
 
-def test_the_last_word_on_each_person_counts() -> None:
+def test_last_statement_per_person_counts() -> None:
     mails = [
-        written(1, "I will come to the Spring hike.", signed="Bob Miller"),
-        written(2, "Change of plan: Bob Miller cannot come to the Spring hike. Olga Lund will come to the Spring hike.",
+        compose(1, "I will come to the Spring hike.", signed="Bob Miller"),
+        compose(2, "Change of plan: Bob Miller cannot come to the Spring hike. Olga Lund will come to the Spring hike.",
                 "Ada Berg"),
-        written(3, "Count me in for the Spring hike.", "Ada Berg"),
-        written(4, "Count me in for the Winter hike.", "Emil Roth"),
+        compose(3, "Count me in for the Spring hike.", "Ada Berg"),
+        compose(4, "Count me in for the Winter hike.", "Emil Roth"),
     ]  # fmt: skip
     assert answers("How many people will come to the Spring hike?", *mails) == [Finding("2", ("m2", "m3"))]
 
 
-def test_a_changed_sentence_changes_the_answer() -> None:
+def test_changing_a_sentence_changes_the_answer() -> None:
     """The checker reads the mails and repeats nothing that it was told."""
     box = make_mailbox(3, 200)
     fact = next(f for s in box.stories for f in s.facts if f.attribute.noun == "price" and len(f.versions) == 1)
@@ -120,5 +120,5 @@ def test_a_changed_sentence_changes_the_answer() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "What time is it?", "Who was the first to say that nothing is lost?"])
-def test_other_questions_are_not_understood(text: str) -> None:
+def test_unknown_questions_are_not_parsed(text: str) -> None:
     assert read_question(text) is None

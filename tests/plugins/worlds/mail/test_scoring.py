@@ -25,7 +25,7 @@ NOTHING: dict[str, object] = {"type": "unknown", "accepted": []}
         ("I don't know", NOTHING), ("i do not know.", NOTHING), ("I don’t know", NOTHING),
     ],
 )  # fmt: skip
-def test_right_answers(answer: str, right: dict[str, object]) -> None:
+def test_accepts_right_answers(answer: str, right: dict[str, object]) -> None:
     assert is_right(answer, right)
 
 
@@ -41,18 +41,18 @@ def test_right_answers(answer: str, right: dict[str, object]) -> None:
         ("I don't know, perhaps Cedar", NOTHING),
     ],
 )  # fmt: skip
-def test_wrong_answers(answer: str, right: dict[str, object]) -> None:
+def test_refuses_wrong_answers(answer: str, right: dict[str, object]) -> None:
     assert not is_right(answer, right)
 
 
 @given(st.text(max_size=40))
-def test_any_text_is_compared(answer: str) -> None:
+def test_comparison_accepts_any_text(answer: str) -> None:
     for right in (AMOUNT, NUMBER, DATE, NAME, ROOM, NOTHING):
         is_right(answer, right)
     assert not (says_unknown(answer) and is_right(answer, ROOM))
 
 
-def test_citations() -> None:
+def test_citations_are_scored_by_f1() -> None:
     assert compute_f1(["m1"], ["m1", "m2"], all_needed=False) == 1.0
     assert compute_f1(["m1"], ["m1", "m2"], all_needed=True) == pytest.approx(2 / 3)
     assert compute_f1(["m1", "m9"], ["m1"], all_needed=True) == pytest.approx(2 / 3)

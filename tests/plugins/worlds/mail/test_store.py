@@ -1,4 +1,4 @@
-"""Searching the mails, against a search by hand and against another build of SQLite."""
+"""Mail search matches a simple implementation and another build of SQLite."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def fits(mail: Mail, query: Query) -> bool:
 
 @settings(deadline=None, max_examples=120)
 @given(queries, st.sampled_from([1, 5, 11, 200]))
-def test_a_search_finds_what_fits_the_latest_first(query: Query, limit: int) -> None:
+def test_search_returns_matches_latest_first(query: Query, limit: int) -> None:
     expected = [mail.id for mail in reversed(MAILS) if fits(mail, query)][:limit]
     assert [found.id for found in STORE.search(query, limit)] == expected
 
@@ -75,12 +75,12 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @settings(deadline=None, max_examples=60)
 @given(query=queries)
-def test_another_build_of_sqlite_finds_the_same(other: Any, query: Query) -> None:
+def test_other_sqlite_build_finds_the_same(other: Any, query: Query) -> None:
     statement, values = query.to_sql(11)
     assert [row[0] for row in other.execute(statement, values)] == [found.id for found in STORE.search(query, 11)]
 
 
-def test_mails_of_one_minute_are_ordered_by_id() -> None:
+def test_mails_of_the_same_minute_are_ordered_by_id() -> None:
     twins = [Mail(name, "2024-03-05 09:00", "a@b.example", "", "same", "same") for name in ("b", "c", "a")]
     expected = ["c", "b", "a"]
     for order in (twins, twins[::-1]):
@@ -94,7 +94,7 @@ def test_words_are_compared_without_case_and_accents() -> None:
     assert not store.search(Query([split_words("stra")]), 9)
 
 
-def test_words_of_a_query_are_no_operators() -> None:
+def test_query_words_are_never_operators() -> None:
     for text in ('" OR "', "NEAR(a b)", "a*", "subject:x", "NOT", "and"):
         assert STORE.search(Query([split_words(text)]), 9) == [] or holds_all(text)
 
@@ -116,7 +116,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no SIGKILL")
-def test_a_killed_process_leaves_no_file(tmp_path: Path) -> None:
+def test_killed_process_leaves_no_file(tmp_path: Path) -> None:
     folders = {name: str(tmp_path) for name in ("TMPDIR", "SQLITE_TMPDIR")}
     done = subprocess.run(
         python_command("-c", KILLED),
@@ -130,6 +130,6 @@ def test_a_killed_process_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_mails_of_one_id_are_refused() -> None:
+def test_duplicate_mail_ids_are_refused() -> None:
     with pytest.raises(ValueError, match="same id"):
         Store([MAILS[0], MAILS[0]])

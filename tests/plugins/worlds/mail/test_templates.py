@@ -1,4 +1,4 @@
-"""The split of the wordings of questions and of mailboxes into train and test."""
+"""The train/test split of question wordings and mailboxes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def bare(form: str) -> set[str]:
     return set(split_words(form.format(**dict.fromkeys(names, ""))))
 
 
-def test_test_wordings_are_new_and_their_words_are_not() -> None:
+def test_test_split_has_new_wordings_but_known_words() -> None:
     train_mails = {
         word for seed in (0, 2, 4) for mail in make_mailbox(seed, 200).mails for word in split_words(mail.body)
     }
@@ -30,7 +30,7 @@ def test_test_wordings_are_new_and_their_words_are_not() -> None:
             assert bare(form) <= train_words, form
 
 
-def test_train_and_test_have_no_mailbox_in_common() -> None:
+def test_train_and_test_mailboxes_are_disjoint() -> None:
     worlds = {
         split: {MailTasks(mails=20, split=split).task(seed)["mailbox"] for seed in range(200)}
         for split in ("train", "test")

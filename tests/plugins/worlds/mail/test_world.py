@@ -1,4 +1,4 @@
-"""One task: what tools return, what is refused, what is scored, and that nothing shows the answer early."""
+"""One task: tool results, refusals, scores, and no early display of the answer."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ TASKS = MailTasks(mails=60)
 Caller = Callable[..., Result]
 
 
-def opened(seed: int, kind: str = "newest") -> tuple[MailWorld, Task]:
+def open_world(seed: int, kind: str = "newest") -> tuple[MailWorld, Task]:
     task = MailTasks(mails=60, kinds=kind).task(seed)
     return asyncio.run(TASKS.open(task)), Task.load(task)
 
 
-def test_a_task_from_its_opening_to_its_answer(call: Caller) -> None:
-    world, task = opened(1)
+def test_task_plays_from_opening_to_answer(call: Caller) -> None:
+    world, task = open_world(1)
     assert task.question in world.opening("full")
     assert task.question in world.opening("compact")
     listed = call(world, "search_inbox", keywords=["the"])
@@ -49,17 +49,17 @@ def test_a_task_from_its_opening_to_its_answer(call: Caller) -> None:
     ("kind", "answer", "score"),
     [("newest", UNKNOWN_ANSWER, UNKNOWN_SCORE), ("newest", "nobody", 0.0), ("look_up", "", 0.0)],
 )
-def test_answers_that_are_not_right(call: Caller, kind: str, answer: str, score: float) -> None:
-    world, _ = opened(2, kind)
+def test_wrong_and_unknown_answers_are_scored(call: Caller, kind: str, answer: str, score: float) -> None:
+    world, _ = open_world(2, kind)
     call(world, "return_final_answer", answer=answer, sources=[])
     assert world.score() == score
     expected = {"exact": 0.0, "unknown": float(score > 0), "sources": 0.0, "found": 0.0, "read": 0.0}
     assert world.report() == expected
 
 
-def test_not_in_the_mailbox(call: Caller) -> None:
+def test_unknown_is_right_if_the_answer_is_absent(call: Caller) -> None:
     seed = next(n for n in range(99) if MailTasks(mails=60, kinds="look_up+absent").task(n)["kind"] == "absent")
-    world, _ = opened(seed, "look_up+absent")
+    world, _ = open_world(seed, "look_up+absent")
     assert set(world.report().values()) == {0.0}
     call(world, "search_inbox", keywords=["project"])
     call(world, "return_final_answer", answer=UNKNOWN_ANSWER, sources=[])
@@ -82,7 +82,7 @@ def test_not_in_the_mailbox(call: Caller) -> None:
     ],
 )
 def test_refusals_are_short_sentences(call: Caller, name: str, arguments: dict[str, Any]) -> None:
-    world, _ = opened(3)
+    world, _ = open_world(3)
     before = world.report()
     result = call(world, name, **arguments)
     assert result.error
@@ -91,8 +91,8 @@ def test_refusals_are_short_sentences(call: Caller, name: str, arguments: dict[s
     assert world.report() == before
 
 
-def test_dates_bound_a_search(call: Caller) -> None:
-    world, task = opened(4)
+def test_search_respects_date_bounds(call: Caller) -> None:
+    world, task = open_world(4)
     days = [mail.sent[:10] for mail in make_mailbox(int(task.mailbox), 60).mails]
     day = days[30]
     after = parse_ids(call(world, "search_inbox", sent_after=day, keywords=["all"]).text)
@@ -104,9 +104,9 @@ def test_dates_bound_a_search(call: Caller) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_no_search_shows_a_value_a_person_or_a_sentence(call: Caller, seed: int) -> None:
+def test_search_results_reveal_no_answers(call: Caller, seed: int) -> None:
     """A player must read a mail to know what it says. Times of mails are shown, and no other date."""
-    world, task = opened(seed)
+    world, task = open_world(seed)
     box = make_mailbox(int(task.mailbox), 60)
     shown = world.opening("full").replace(box.owner.name, "")
     for mail in box.mails:
@@ -121,7 +121,7 @@ def test_no_search_shows_a_value_a_person_or_a_sentence(call: Caller, seed: int)
     assert not [line for line in sentences if line in shown]
 
 
-def test_long_mails_are_cut_and_say_so() -> None:
+def test_long_mails_are_truncated_with_a_note() -> None:
     mail = Mail("m1", "2024-03-05 09:00", "a" * 300, "b@c.example, " * 900, "x\ny" * 500, "word " * 5000)
     text = format_mail(mail)
     assert 3500 < len(text) <= 4000
@@ -129,7 +129,7 @@ def test_long_mails_are_cut_and_say_so() -> None:
     assert text.count("\n") == 8
 
 
-def test_the_task_is_no_part_of_what_is_shown(mail: Callable[..., ToolGame]) -> None:
+def test_observations_do_not_contain_the_task(mail: Callable[..., ToolGame]) -> None:
     match = mail(mails=60).new(5)
     task = Task.load(mail(mails=60).tasks.task(5))
     for style in ("full", "compact"):

@@ -1,4 +1,4 @@
-"""The game of questions: made-up arithmetic, files, and the player that computes."""
+"""The question game: generated arithmetic, files, and the calculating player."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ class TestQuestions(GameConformance):
     effort = QUICK
 
 
-def asked(name: str, count: int = 300) -> list[str]:
+def list_questions(name: str, count: int = 300) -> list[str]:
     game = load_game(name)
     return [game.new(seed).observe(0, "compact").text for seed in range(count)]
 
 
-def test_the_player_answers_all_arithmetic() -> None:
+def test_player_answers_all_arithmetic() -> None:
     game = load_game("qa", digits=3, operations="add_subtract_multiply")
     results = [*play(MatchJob(f"m{n}", game, [make_player("arithmetic")], n) for n in range(100))]
     assert [result.paid for result in results] == [(1.0,)] * 100
 
 
-def test_no_question_is_in_both_splits() -> None:
-    train, test = {*asked("qa")}, {*asked("qa(split=test)")}
+def test_splits_are_disjoint() -> None:
+    train, test = {*list_questions("qa")}, {*list_questions("qa(split=test)")}
     assert not train & test
     assert len(train) > 250
     assert all(text.count("+") == 1 for text in train | test)
 
 
-def test_every_number_of_digits_and_every_operation_is_asked() -> None:
+def test_all_digit_counts_and_operations_occur() -> None:
     drawn = [Arithmetic(2, "add_subtract_multiply", "train").draw(seed).question for seed in range(500)]
     numbers = {len(part) for question in drawn for part in question.split() if part.isdigit()}
     assert numbers == {1, 2}
     assert {question.split()[1] for question in drawn} == {"+", "-", "*"}
 
 
-def test_a_file_of_questions(tmp_path: Path) -> None:
+def test_questions_are_read_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     rows = [
         {"question": "Two and two?", "answer": 4},
@@ -62,7 +62,7 @@ def test_a_file_of_questions(tmp_path: Path) -> None:
     assert game.load(match.events).returns() == (1.0,), "a record needs no file"
 
 
-def test_what_is_for_arithmetic_is_refused_beside_a_file() -> None:
+def test_arithmetic_parameters_are_refused_with_a_file() -> None:
     with pytest.raises(BadParameter, match="split applies only to arithmetic"):
         load_game("qa", file="mine.jsonl", split="test")
 
@@ -81,7 +81,7 @@ def test_what_is_for_arithmetic_is_refused_beside_a_file() -> None:
         (None, "cannot be read"),
     ],
 )
-def test_a_bad_file_is_named_with_its_line(content: bytes | None, reason: str, tmp_path: Path) -> None:
+def test_invalid_files_are_named_with_their_line(content: bytes | None, reason: str, tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     if content is not None:
         file.write_bytes(content)
@@ -89,21 +89,21 @@ def test_a_bad_file_is_named_with_its_line(content: bytes | None, reason: str, t
         load_game("qa", file=str(file)).new(0)
 
 
-def test_a_csv_file_is_read_by_datasets(tmp_path: Path) -> None:
+def test_csv_files_are_read_by_datasets(tmp_path: Path) -> None:
     pytest.importorskip("datasets")
     file = tmp_path / "mine.csv"
     file.write_text("question,answer\nOne and one?,2\n", encoding="utf-8")
     assert load_game("qa", file=str(file)).new(0).observe(0).text == "One and one?\n"
 
 
-def test_records_that_are_no_question_are_refused() -> None:
+def test_invalid_records_are_refused() -> None:
     game = load_game("qa")
     for events in ([], [Event(0, "4")], [Event(CHANCE, "{}")], [*game.new(0).events, Event(1, "4")]):
         with pytest.raises(BadRecord):
             game.load(events)
 
 
-def test_the_player_says_what_it_cannot_answer(tmp_path: Path) -> None:
+def test_player_refuses_other_questions(tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     file.write_text('{"question": "Sky?", "answer": "blue"}', encoding="utf-8")
     game = load_game("qa", file=str(file))

@@ -1,4 +1,4 @@
-"""The game `tables`: its tasks, its player, and its scores."""
+"""The game `tables`: tasks, its player, and scores."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ def tables(**params: object) -> ToolGame:
     return game
 
 
-def opened(tasks: TablesTasks, seed: int) -> TablesWorld:
+def open_world(tasks: TablesTasks, seed: int) -> TablesWorld:
     return asyncio.run(tasks.open(tasks.task(seed)))
 
 
@@ -41,13 +41,13 @@ def call(world: TablesWorld, name: str, text: str) -> str:
 @pytest.mark.parametrize(
     "params", [{}, {"split": "test", "rows": 20}, {"split": "test", "rows": 400, "kinds": "join+sum"}]
 )
-def test_the_expert_is_always_right(params: dict[str, object]) -> None:
+def test_expert_is_always_right(params: dict[str, object]) -> None:
     world = tables(**params)
     for played in play([MatchJob(f"m{seed}", world, [TablesExpert()], seed) for seed in range(40)]):
         assert played.returns == (1.0,), played.events
 
 
-def test_a_record_replays_to_the_same_results() -> None:
+def test_records_replay_to_the_same_results() -> None:
     world = tables()
     (played,) = play([MatchJob("m", world, [TablesExpert()], 5)])
     loaded = world.load(played.events[:-2], 5)
@@ -56,15 +56,15 @@ def test_a_record_replays_to_the_same_results() -> None:
     assert loaded.returns() == played.returns
 
 
-def test_always_unknown_scores_less_than_half_and_more_than_a_blind_guess() -> None:
+def test_always_unknown_scores_between_guessing_and_half() -> None:
     for kinds in ("all", "lookup+absent"):
         tasks = TablesTasks(20, kinds, "train", 8)
         answers = [Answer(**tasks.task(seed)["answer"]) for seed in range(200)]
         assert mean(answer.score("1") for answer in answers) < mean(answer.score("unknown") for answer in answers) < 0.5
 
 
-def test_figures_count_queries_and_errors() -> None:
-    world = opened(TablesTasks(60, "all", "train", 8), 1)
+def test_report_counts_queries_and_errors() -> None:
+    world = open_world(TablesTasks(60, "all", "train", 8), 1)
     names = set(world.report())
     assert world.score() == 0.0
     assert call(world, "query", "SELECT 1 AS x") == "x\n1\n(1 row)"
@@ -78,10 +78,10 @@ def test_figures_count_queries_and_errors() -> None:
     assert report["exact"] == float(world.score() == 1.0)
 
 
-def test_the_opening_tells_the_tables_and_not_the_answer() -> None:
+def test_opening_shows_tables_without_the_answer() -> None:
     tasks = TablesTasks(60, "superlative", "test", 8)
     for seed in range(20):
-        task, world = tasks.task(seed), opened(tasks, seed)
+        task, world = tasks.task(seed), open_world(tasks, seed)
         for style in ("full", "compact"):
             opening = world.opening(style)
             assert task["text"] in opening
@@ -90,7 +90,7 @@ def test_the_opening_tells_the_tables_and_not_the_answer() -> None:
         assert world.opening("full").count("CREATE TABLE") == 4
 
 
-def test_tasks_follow_from_the_seed_alone() -> None:
+def test_tasks_depend_only_on_the_seed() -> None:
     one, same = TablesTasks(60, "all", "train", 8), TablesTasks(60, "all", "train", 8)
     assert one == same
     assert hash(one) == hash(same)
@@ -112,13 +112,13 @@ def test_tasks_follow_from_the_seed_alone() -> None:
         {"answer": {"type": "code", "value": "1"}},
     ],
 )
-def test_tasks_of_another_form_are_refused(change: dict[str, object]) -> None:
+def test_malformed_tasks_are_refused(change: dict[str, object]) -> None:
     tasks = TablesTasks(60, "all", "train", 8)
     with pytest.raises(BadRecord):
         asyncio.run(tasks.open({**tasks.task(1), **change}))
 
 
-def test_calls_used_up_end_a_task_without_a_score() -> None:
+def test_using_all_calls_ends_a_task_unscored() -> None:
     match = tables(max_calls=2).new(1)
     for _ in range(2):
         match.apply({0: format_calls([Call("query", {"sql": "SELECT 1"})])})
@@ -126,12 +126,12 @@ def test_calls_used_up_end_a_task_without_a_score() -> None:
     assert match.returns() == (0.0,)
 
 
-def test_wrong_parameters_are_refused() -> None:
+def test_invalid_parameters_are_refused() -> None:
     with pytest.raises(BadParameter, match="kinds"):
         tables(kinds="riddles")
 
 
-def test_rules_say_what_scores() -> None:
+def test_rules_state_the_scores() -> None:
     rules = tables(max_calls=5).rules(0)
     assert "5 calls" in rules
     assert "0.1" in rules

@@ -1,4 +1,4 @@
-"""Statements that could write, leave the database, differ from run to run, or take time and memory without end."""
+"""SQL that could write, leave the database, be nondeterministic, or use unbounded time and memory."""
 
 import re
 import sqlite3
@@ -190,13 +190,13 @@ def before() -> list[tuple[object, ...]]:
     return contents(QueryRunner(DATABASE))
 
 
-def test_there_are_many(before: list[tuple[object, ...]]) -> None:
+def test_refused_statements_are_numerous(before: list[tuple[object, ...]]) -> None:
     assert len(REFUSED) >= 50
     assert len(before) == sum(len(table.rows) for table in DATABASE.tables) + len(DATABASE.tables)
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused_with_a_short_reason_and_changes_nothing(
+def test_hostile_statements_are_refused_and_change_nothing(
     queries: QueryRunner, before: list[tuple[object, ...]], name: str
 ) -> None:
     sql, reason = REFUSED[name]
@@ -207,7 +207,7 @@ def test_it_is_refused_with_a_short_reason_and_changes_nothing(
     assert contents(queries) == before
 
 
-def test_the_connection_refuses_writing_without_the_authorizer() -> None:
+def test_connection_refuses_writes_without_the_authorizer() -> None:
     """The checks of words, the authorizer and the connection each suffice."""
     queries = QueryRunner(DATABASE)
     connection = queries._connection
@@ -218,7 +218,7 @@ def test_the_connection_refuses_writing_without_the_authorizer() -> None:
             connection.execute(f"DELETE FROM {DATABASE.event.name}")
 
 
-def test_a_query_is_stopped_at_the_same_step_each_time() -> None:
+def test_queries_stop_at_a_deterministic_step() -> None:
     """What is stopped follows from the number of steps, so a query just below the limit always ends."""
     row = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < {n}) SELECT MAX(n) FROM r"
     low, high = 1_000, 200_000
@@ -236,7 +236,7 @@ def test_a_query_is_stopped_at_the_same_step_each_time() -> None:
             queries.run(row.format(n=high))
 
 
-def test_a_query_that_is_given_up_for_its_time_breaks_the_match(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_query_timeouts_break_the_match(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "MAX_SECONDS", -1.0)
     with pytest.raises(WorldFailure):
         QueryRunner(DATABASE).run(REFUSED["endless"][0])

@@ -1,4 +1,4 @@
-"""Questions: each has exactly one answer, which its words and the database prove."""
+"""Every question has exactly one answer, which its words and the database prove."""
 
 import ast
 from pathlib import Path
@@ -23,7 +23,7 @@ SPLITS: tuple[Split, ...] = ("train", "test")
 SIZES = (20, 60, 200, 400)
 
 
-def test_the_checker_agrees_with_the_generator() -> None:
+def test_checker_agrees_with_the_generator() -> None:
     for seed in range(300):
         split = SPLITS[seed % 2]
         database = make_database(f"{split}-{seed // 6}", SIZES[seed % 4])
@@ -37,7 +37,7 @@ def test_the_checker_agrees_with_the_generator() -> None:
 
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("kind", MAKERS)
-def test_each_way_of_asking_is_proven_in_small_databases(kind: str, split: Split) -> None:
+def test_every_question_maker_works_in_small_databases(kind: str, split: Split) -> None:
     """Each maker finds a question in a database of the least size or says that there is none; none is wrong."""
     for maker in MAKERS[kind]:
         made = 0
@@ -55,7 +55,7 @@ def test_each_way_of_asking_is_proven_in_small_databases(kind: str, split: Split
         assert bool(made) != held_out, maker
 
 
-def test_the_checker_refuses_questions_with_several_answers() -> None:
+def test_checker_refuses_ambiguous_questions() -> None:
     database = make_database("train-1", 200)
     subject, connection = database.subject, open_database(database)
     rows = [row[subject.find_place("category")] for row in subject.rows]
@@ -75,7 +75,7 @@ def test_the_checker_refuses_questions_with_several_answers() -> None:
         prove_answer("What is the meaning of life?", connection)
 
 
-def test_train_and_test_share_no_wording_and_no_database() -> None:
+def test_splits_share_no_wording_or_database() -> None:
     for wordings in WORDINGS.values():
         assert not set(wordings["train"]) & set(wordings["test"])
         assert wordings["test"]
@@ -90,7 +90,7 @@ def test_names_and_columns_vary() -> None:
     assert len({one[3].name for one in tables}) >= 8
 
 
-def test_databases_are_drawn_from_their_names() -> None:
+def test_databases_are_determined_by_their_names() -> None:
     make_database.cache_clear()
     first = make_database("test-7", 50)
     make_database.cache_clear()
@@ -101,13 +101,13 @@ def test_databases_are_drawn_from_their_names() -> None:
         assert not set(table.absent_columns) & {column.phrase for one in first.tables for column in one.columns}
 
 
-def test_a_condition_is_met_by_a_row_or_more() -> None:
+def test_conditions_match_at_least_one_row() -> None:
     for seed in range(200):
         table = make_database(f"train-{seed % 10}", 20).subject
         assert any(map(draw_condition(table, "test", Draw(stream(seed, "test"))).holds, table.rows))
 
 
-def test_nouns_are_read_from_plurals() -> None:
+def test_nouns_are_parsed_from_plurals() -> None:
     for theme in THEMES:
         nouns = [noun for entity in (theme.place, theme.subject, theme.item, theme.event) for noun in entity.nouns]
         assert len({*nouns}) == len(nouns)
@@ -117,25 +117,25 @@ def test_nouns_are_read_from_plurals() -> None:
             assert noun.replace("_", " ") not in others
 
 
-def test_reading_shares_nothing_with_the_generator() -> None:
+def test_question_parser_does_not_import_the_generator() -> None:
     for node in ast.walk(ast.parse(Path(str(reading.__file__)).read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             assert not str(node.module).startswith("gymposium_worlds"), node.module
 
 
-def test_quotes_in_a_name_stay_text() -> None:
+def test_quotes_in_names_are_escaped() -> None:
     shapes = read_shapes(["CREATE TABLE clients (id INTEGER PRIMARY KEY, name TEXT, age INTEGER)"])
     plan = read_question("""What is the age of the client "O'Neil"?""", shapes)
     assert plan.source == "FROM clients WHERE clients.name = 'O''Neil'"
 
 
 @pytest.mark.parametrize("kinds", ["", "absent", "lookups", "lookup+lookup", "lookup,count", "all+count"])
-def test_wrong_kinds_are_refused(kinds: str) -> None:
+def test_unknown_kinds_are_refused(kinds: str) -> None:
     with pytest.raises(BadParameter, match="kinds="):
         parse_kinds(kinds)
 
 
-def test_kinds_are_what_was_asked_for() -> None:
+def test_only_requested_kinds_occur() -> None:
     assert parse_kinds("all") == tuple(MAKERS)
     kinds = parse_kinds("join+absent")
     database = make_database("train-3", 100)
@@ -158,7 +158,7 @@ def test_kinds_are_what_was_asked_for() -> None:
         (Answer("unknown", "unknown"), ["unknown", "Unknown"], ["", "0", "NULL", "not known"]),
     ],
 )
-def test_answers_are_compared_by_their_type(answer: Answer, right: list[str], wrong: list[str]) -> None:
+def test_answers_are_compared_by_type(answer: Answer, right: list[str], wrong: list[str]) -> None:
     assert all(answer.score(given) == 1.0 for given in right)
     assert all(answer.score(given) == (0.1 if given == "unknown" else 0.0) for given in wrong)
     assert answer.score("unknown") == (1.0 if answer.type == "unknown" else 0.1)

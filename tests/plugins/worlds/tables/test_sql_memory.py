@@ -1,4 +1,4 @@
-"""The memory of queries that keep as many and as long rows as they may."""
+"""Memory of queries that keep as many long rows as allowed."""
 
 import os
 import subprocess
@@ -43,7 +43,7 @@ print((peak() - before) / 1024)
 
 
 @pytest.mark.skipif(not STATUS.exists(), reason="needs the memory figures of Linux")
-def test_a_query_takes_little_memory() -> None:
+def test_queries_use_little_memory() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", _SCRIPT], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Results of queries: the same on every replay, and shown safely."""
+"""Query results are deterministic and displayed safely."""
 
 import random
 
@@ -17,31 +17,31 @@ LABELS = [str(row[1]) for row in DATABASE.subject.rows]
 LABEL = DATABASE.subject.columns[1].name
 
 
-def run(sql: str) -> list[tuple[object, ...]]:
+def run_query(sql: str) -> list[tuple[object, ...]]:
     return list(QUERIES.run(sql).rows)
 
 
-def test_rows_without_order_are_sorted_and_rows_with_order_are_not() -> None:
-    assert run(f"SELECT {LABEL} FROM {DATABASE.subject.name}") == [(label,) for label in sorted(LABELS)]
+def test_only_unordered_rows_are_sorted() -> None:
+    assert run_query(f"SELECT {LABEL} FROM {DATABASE.subject.name}") == [(label,) for label in sorted(LABELS)]
     backwards = f"SELECT {LABEL} FROM {DATABASE.subject.name} ORDER BY {LABEL} DESC"
-    assert run(backwards) == [(label,) for label in sorted(LABELS, reverse=True)]
-    assert run(f"SELECT * FROM ({backwards})") == [
+    assert run_query(backwards) == [(label,) for label in sorted(LABELS, reverse=True)]
+    assert run_query(f"SELECT * FROM ({backwards})") == [
         (label,) for label in sorted(LABELS)
     ]  # only the inner query is ordered
-    assert run("SELECT 2 AS x UNION ALL SELECT 3 UNION ALL SELECT 1 ORDER BY x DESC") == [(3,), (2,), (1,)]
+    assert run_query("SELECT 2 AS x UNION ALL SELECT 3 UNION ALL SELECT 1 ORDER BY x DESC") == [(3,), (2,), (1,)]
 
 
-def test_null_comes_before_numbers_text_and_blobs() -> None:
+def test_null_sorts_before_numbers_text_and_blobs() -> None:
     values = ["x'00'", "'a'", "'B'", "2", "1.5", "NULL", "-1"]
     random.Random(0).shuffle(values)
-    assert [row[0] for row in run("VALUES " + ", ".join(f"({value})" for value in values))] == [
+    assert [row[0] for row in run_query("VALUES " + ", ".join(f"({value})" for value in values))] == [
         None, -1, 1.5, 2, "B", "a", b"\0",
     ]  # fmt: skip
 
 
-def test_words_in_text_and_comments_do_not_order() -> None:
+def test_order_by_in_text_and_comments_is_ignored() -> None:
     union = "SELECT 2 AS x, 'order by x' AS y UNION ALL SELECT 1, '' /* order by x */ -- order by x desc"
-    assert [row[0] for row in run(union)] == [1, 2]
+    assert [row[0] for row in run_query(union)] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_text_that_is_not_utf_8_is_shown() -> None:
     assert format_rows(QUERIES.run("SELECT CAST(x'ff61' AS TEXT) AS x")) == "x\n\ufffda\n(1 row)"
 
 
-def test_a_long_result_is_cut_and_says_so() -> None:
+def test_long_results_are_truncated_with_a_note() -> None:
     text = format_rows(QUERIES.run(f"SELECT id FROM {EVENT.name}"))
     assert text.splitlines()[1] == "1"
     assert len(text.splitlines()) == SHOWN_ROWS + 2
@@ -81,7 +81,7 @@ def test_a_long_result_is_cut_and_says_so() -> None:
 
 @given(st.lists(st.text(max_size=500) | st.floats(allow_nan=False) | st.just("x" * 500), max_size=5))
 @settings(max_examples=30, deadline=None)
-def test_no_result_is_longer_than_the_limit(cells: list[str | float]) -> None:
+def test_results_never_exceed_the_limit(cells: list[str | float]) -> None:
     names = tuple("n" * 400 for _ in range(30))
     text = format_rows(Rows(names, [(cell,) * 30 for cell in cells], True))
     assert len(text) <= SHOWN_TEXT
@@ -98,7 +98,7 @@ WORDS = (
 
 @given(st.data())
 @settings(max_examples=100, deadline=None)
-def test_whatever_is_written_gives_rows_or_a_refusal(data: st.DataObject) -> None:
+def test_any_text_gives_rows_or_a_refusal(data: st.DataObject) -> None:
     words = st.sampled_from([*WORDS, EVENT.name, DATABASE.subject.name, LABEL, "\n"])
     sql = "SELECT " * data.draw(st.booleans()) + " ".join(data.draw(st.lists(words, max_size=25)))
     try:
@@ -112,25 +112,25 @@ def test_whatever_is_written_gives_rows_or_a_refusal(data: st.DataObject) -> Non
     assert again == first
 
 
-def test_the_schema_can_be_read() -> None:
+def test_schema_can_be_queried() -> None:
     for number in range(40):
         database = make_database(f"test-{number}", 20)
         rows = QueryRunner(database).run("SELECT name, sql FROM sqlite_master").rows
         assert sorted(rows) == sorted((table.name, table.create) for table in database.tables)
 
 
-def test_names_in_double_quotes_are_names() -> None:
+def test_double_quotes_enclose_names() -> None:
     sql = f'SELECT "id" AS "No", count(*) AS n FROM "{EVENT.name}" WHERE "id" < 3 GROUP BY "id" ORDER BY "No" DESC'
-    assert run(sql) == [(2, 1), (1, 1)]
+    assert run_query(sql) == [(2, 1), (1, 1)]
 
 
-def test_parts_of_with_may_be_used_several_times() -> None:
+def test_with_clauses_may_be_reused() -> None:
     sql = (
         f"WITH big AS (SELECT * FROM {EVENT.name} WHERE id > 100), "
         "few AS (SELECT big.id, big.id AS b FROM big LIMIT 5) "
         "SELECT COUNT(*) FROM few JOIN big ON few.id = big.id WHERE few.b IN (SELECT id FROM big)"
     )
-    assert run(sql) == [(5,)]
-    assert run("WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 9) SELECT SUM(n) FROM r") == [
-        (45,)
-    ]
+    assert run_query(sql) == [(5,)]
+    assert run_query(
+        "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 9) SELECT SUM(n) FROM r"
+    ) == [(45,)]
