@@ -170,6 +170,16 @@ def test_repairs_are_reported_exactly_when_needed(text: str, name: str) -> None:
         ("<|begin_of_box|><move>b2</move><|end_of_box|>", ("text",)),
         ("<move>b2</move> Explanation of my move: it stops the opponents' moves.", ("text",)),
         ("<move>b2</move>\n\n**Why this move:** the best move (a move to the centre) wins.", ("text",)),
+        ('<move>{"move": "b2"}</move>', ("json",)),
+        ('{"move": "<move>b2</move>"}', ("json", "tags")),
+        ('<move>```json\n{"why": "", "move": "b2"}\n```</move>', ("fence", "json")),
+        ('<move>{"move": "b2"}</move> or <move>b2</move>', ("text",)),
+        ("<think>I reason in <think> tags.\n</think>\n\nSo: <move>b2</move>", ("text",)),
+        ("<thinking>I use <thinking>.\n</thinking>\n\nSo: <move>b2</move>", ("thoughts", "text")),
+        ("<think>As in:\n<think>\nhm\n</think>\n<move>a3</move>\n</think>\nSo: <move>b2</move>", ("thoughts", "text")),
+        ("I need no <reasoning> or <plan>.\n</think>\n\n<move>b2</move>", ("thoughts",)),
+        ("I answer inside <move></move>.\n\nObservation: it is free.\n\n<move>b2</move>", ("text",)),
+        ('The form is {"move": "..."}.\nTool: none\n<move>b2</move>', ("text",)),
     ],
 )
 def test_marked_moves_are_read(text: str, repaired: tuple[str, ...]) -> None:
@@ -200,6 +210,9 @@ def test_marked_moves_are_read(text: str, repaired: tuple[str, ...]) -> None:
         "Maybe <move>a3</move>. I must think in <think> tags. It loses.",
         "<think>I am to think inside <think></think>. Maybe <move>a3</move>? It loses",
         "<think>I close it with </think>. Maybe <move>a3</move>? No, <think>b2</think>: b2",
+        "<think>I am to think inside <think></think>\nMaybe <move>a3</move>? It loses",
+        "<think>I am to think like <think>this</think> and <move>a3</move>? It loses",
+        '<move>{"move": "b2"}</move> or <move>a3</move>',
         "analysisMaybe <move>a3</move>? It loses.",
         "<think><move>b2</move></think>",
         "<move> </move>",
@@ -548,6 +561,9 @@ Moves = tuple[list[str], re.Pattern[str]]
         ("move", "All‑In", "all-in"),
         ("tags", "<move>all‑in</move> is my `<move>`, not <move>all-in</move>", "all-in"),
         ("tags", "<move>all in</move>", None),
+        *(("tags", f"<move>{text}</move>", "raise 5") for text in ("raise5", "Raise  5", "raise 5。")),
+        *(("tags", f"<move>{text}</move>", "2x3 1/4") for text in ("2 x 3 1 / 4", "2 × 3  1⁄ 4")),
+        *(("tags", f"<move>{text}</move>", None) for text in ("2x31/4", "2x3 1 / 4 4")),
     ],
 )
 def test_case_and_typography_variants_are_read(name: str, text: str, move: str | None) -> None:
@@ -596,6 +612,7 @@ DECORATED = [
     "$$b2$$",
     r"\(b2\)",
     r"\boxed{\mathrm{b2}}",
+    *("b2。", "【b2】", "「b2」", "『b2』", "《b2》", "Move：b2"),
     r"\boxed{\text{b2}}",
 ]
 

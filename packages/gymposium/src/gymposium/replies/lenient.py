@@ -57,11 +57,13 @@ _MOST_LAYERS = 5
 """Maximum number of nested fences, tags and boxes to remove from a move."""
 _TWINS = str.maketrans({**dict.fromkeys("‐‑‒–—−", "-"), "⁄": "/", "×": "x"})
 """Typographic variants that models write in moves, such as `all‑in` or `2×3`, with their replacements."""
+_SPACING = re.compile(r"(?<!\d) | (?!\d)")
+"""A space without meaning: `e2 e4` is `e2e4`, but `bid 1 2` is not `bid 12`."""
 _INVISIBLE = "\ufeff\u200b\u2060"
 _DECORATION = re.compile(
-    r"""(?P<quote>\*\*|__|\$\$?|["'`*_])(?P<quoted>.+)(?P=quote)|(?P<sentence>.+)\."""
-    r"""|(?:\[(?=.+\])|\((?=.+\))|[“„«‘](?=.+[”“»’])|\\\((?=.+\\\))|\\(?:text|math)\w{0,4}\{(?=.+\}))(?P<enclosed>.+?)(?:\]|\)|[”“»’]|\\\)|\})"""
-    r"|[*_#\s]*(?:(?:my|the|final|best) )*(?:move|answer)[*_]*(?:\s*:[*_]*|[ \t\r]*\n)(?P<named>.+)",
+    r"""(?P<quote>\*\*|__|\$\$?|["'`*_])(?P<quoted>.+)(?P=quote)|(?P<sentence>.+)[.。]"""
+    r"""|(?:\[(?=.+\])|\((?=.+\))|[“„«‘「『【《](?=.+[”“»’」』】》])|\\\((?=.+\\\))|\\(?:text|math)\w{0,4}\{(?=.+\}))(?P<enclosed>.+?)(?:\]|\)|[”“»’」』】》]|\\\)|\})"""
+    r"|[*_#\s]*(?:(?:my|the|final|best) )*(?:move|answer)[*_]*(?:\s*[:：][*_]*|[ \t\r]*\n)(?P<named>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -78,6 +80,11 @@ class MoveMark:
     is_complete: bool = True
     is_exact: bool = False
     """Whether the mark has exactly the form that a prompt requests."""
+
+    @property
+    def is_example(self) -> bool:
+        """Whether the mark only shows the form, with a blank or an ellipsis for the move."""
+        return _EXAMPLE.fullmatch(self.text) is not None
 
 
 def find_marks(answer: str) -> Iterator[MoveMark]:
@@ -104,7 +111,7 @@ def find_final_mark(answer: str, move: Callable[[str], str | None] = str.strip) 
     """Return the mark that holds an answer's move, or None if the answer has no move.
 
     `move` is a function that returns the move for a mark's text, or None if the text is not a move."""
-    marks = [mark for mark in find_marks(answer) if not _EXAMPLE.fullmatch(mark.text)]
+    marks = [mark for mark in find_marks(answer) if not mark.is_example]
     counted = [mark for mark in marks if mark.is_complete or mark is marks[-1]]
     moves = [(mark, found) for mark in counted if (found := move(mark.text)) is not None]
     moves = moves or [(mark, mark.text.strip()) for mark in counted]
@@ -160,7 +167,8 @@ def find_legal(text: str, moves: Mapping[str, Sequence[str]]) -> str | None:
 def _fold(text: str) -> str:
     if len(text) > _LONGEST_DECORATED:  # no move, and the time to normalize it may grow with the square
         return text
-    return " ".join(unicodedata.normalize("NFKC", text).translate(_TWINS).split()).casefold()
+    spaced = " ".join(unicodedata.normalize("NFKC", text).translate(_TWINS).split())
+    return _SPACING.sub("", spaced).casefold()
 
 
 def _is_whole(answer: str, final: MoveMark) -> bool:
@@ -194,6 +202,10 @@ def strip_decoration(text: str) -> tuple[str, set[Repair]]:
             repairs.add("fence")
         if (bare := unwrap_answer(strip_turn_tokens(unfenced))) != unfenced:
             repairs.add("text")
+        mark = next(find_marks(bare), None)
+        if mark is not None and mark.is_complete and (mark.start, mark.end) == (0, len(bare)):
+            bare = mark.text.strip()
+            repairs.add(mark.form)
         if bare == outer:
             break
     joined = _put_objects_on_lines(bare)

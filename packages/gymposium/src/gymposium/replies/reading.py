@@ -244,7 +244,7 @@ class LenientReader:
         counts as an answer."""
         if PLAIN_TURN.search(reply) is None or not self._has_marks(is_free_text):
             return reply
-        marks = [(mark.start, mark.end) for mark in find_marks(reply) if mark.is_complete]
+        marks = [(mark.start, mark.end) for mark in find_marks(reply) if mark.is_complete and not mark.is_example]
         if not marks and not isinstance(self.strict, MoveReader):
             return reply
         return reply[: find_plain_turn(reply, marks or None)].rstrip()

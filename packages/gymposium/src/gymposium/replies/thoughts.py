@@ -33,6 +33,7 @@ _FINAL = ("gpt_oss", "message")
 _NAMED_STYLES = ("tag", "bracket", "details", "fence")
 """Styles whose delimiters contain a name."""
 _BLANK = re.compile(r"[\s.…]*")
+_BLANK_INLINE = re.compile(r"[ \t.…]*")
 _VISIBLE = re.compile(r"\S")
 _SPACE = re.compile(r"\s*+")
 _LINE_END = re.compile(r"[ \t\r]*+(?:\n|\Z)")
@@ -58,8 +59,8 @@ class _OpenThoughts:
         self._open.append((style, name))
         self._counts.update([style, (style, name)])
 
-    def pop(self, style: str, name: str) -> None:
-        """Close the innermost thought with this style and name, or else the innermost with this style, and all thoughts
+    def pop(self, style: str, name: str, *, outermost: bool = False) -> None:
+        """Close the innermost or outermost thought with this style and name, or else with this style, and all thoughts
         inside it.
 
         The style `message` closes all thoughts."""
@@ -70,7 +71,7 @@ class _OpenThoughts:
         while self._counts[wanted] and self._open:
             last = self._open.pop()
             self._counts.subtract([last[0], last])
-            if wanted in (last, last[0]):
+            if wanted in (last, last[0]) and not outermost:
                 return
 
     def parse(self, delimiter: re.Match[str]) -> tuple[str, str, bool] | None:
@@ -119,12 +120,14 @@ def find_answer(reply: str) -> SplitReply:
     """Split a reply into thoughts and answer.
 
     Models quote delimiters in their thoughts, and servers without a reasoning parser drop the first delimiter. So
-    thoughts nest, and a delimiter closes the innermost thought with its name, or else with its style. If it closes
-    nothing, or the first thought, all earlier text is part of the thought. Text stays in the answer if it comes before
-    a blank thought, between later thoughts, or before another assistant turn."""
+    thoughts nest, and a delimiter closes the innermost thought with its name, or else with its style. At the end of a
+    line it closes the outermost one, because the others were only named, unless it ends a quotation such as
+    `<think></think>`. If a delimiter closes nothing, or the first thought, all earlier text is part of the thought.
+    Text stays in the answer if it comes before a blank thought, between later thoughts, or before another assistant
+    turn."""
     reply = reply.strip()
     open_thoughts, kept, thoughts = _OpenThoughts(reply), list[str](), list[str]()
-    lost = at = start = inside = 0
+    lost = at = start = inside = innermost = 0
     has_thoughts = False
     for delimiter in THOUGHT.finditer(reply):
         if delimiter.lastgroup == "turn" and not open_thoughts:
@@ -135,6 +138,7 @@ def find_answer(reply: str) -> SplitReply:
             continue
         style, name, closes = parsed
         if not closes:
+            innermost = delimiter.end()
             if not open_thoughts:
                 start, inside = delimiter.span()
             if style not in PAIRS or not open_thoughts.has(style):
@@ -145,7 +149,9 @@ def find_answer(reply: str) -> SplitReply:
             thoughts.clear()
             lost = delimiter.start()
         else:
-            open_thoughts.pop(style, name)
+            ends_line = name != "" and _LINE_END.match(reply, delimiter.end()) is not None
+            is_quoted = _BLANK_INLINE.fullmatch(reply, innermost, delimiter.start()) is not None
+            open_thoughts.pop(style, name, outermost=ends_line and not is_quoted)
             if open_thoughts:
                 continue
             if has_thoughts or _BLANK.fullmatch(reply, inside, delimiter.start()):
