@@ -62,6 +62,17 @@ def test_files_are_concatenated_and_blank_lines_skipped(tmp_path: Path) -> None:
     assert list(list_texts(found)) == ["x . o", "b2", "x x o", "c3"]
 
 
+def called(argument: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": "look", "arguments": {"at": argument}}}
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -83,6 +94,10 @@ def test_files_are_concatenated_and_blank_lines_skipped(tmp_path: Path) -> None:
         ({"messages": [SAID]}, "without a prompt"),
         ({"messages": [ASKED, SAID, MORE]}, "without a prompt"),
         ({"messages": [ASKED, SAID], "chat_template_kwargs": {"enable_thinking": True}}, "prompting.thinking = true"),
+        ({"messages": [{**ASKED, "content": "\ud83d"}, SAID]}, "a lone surrogate"),
+        ({"messages": [ASKED, {**SAID, "content": "\udc00"}]}, "a lone surrogate"),
+        ({"messages": [ASKED, {**SAID, "tool_calls": [called("\ud83d")]}]}, "a lone surrogate"),
+        ({"messages": [ASKED, {**SAID, "tool_calls": [called(nested(900))]}]}, "nested too deeply"),
     ],
 )
 def test_invalid_chats_are_refused_with_their_location(tmp_path: Path, line: Any, message: str) -> None:

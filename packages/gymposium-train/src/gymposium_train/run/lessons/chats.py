@@ -14,6 +14,7 @@ line from `gymposium synth` (`gymposium`) lists the legal moves of each reply, w
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from typing import Any
 from gymposium.errors import BadOption, reason
 from gymposium.tasks.tools import Call, Tool
 from gymposium.util.plain_file import read_lines
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import check_depth, strict_json
+from gymposium.util.visible import is_encodable
 from gymposium_agents.chat.tokens import Message
 from gymposium_agents.players.synth import DATA, LEGAL
 from gymposium_train.run.lessons.lessons import Lesson
@@ -58,10 +60,13 @@ def _read_file(file: Path, thinking: bool) -> Iterator[Lesson]:
 def _read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
     try:
         data = strict_json(line, any_integer=True)
+        check_depth(data)  # chat templates and json recurse
     except ValueError as error:
         raise BadOption(f"{where}: invalid JSON ({error}). {_FORMS}") from error
     if not isinstance(data, dict):
         raise BadOption(f"{where}: not a JSON object. {_FORMS}")
+    if "\\u" in line and not is_encodable(json.dumps(data, ensure_ascii=False)):
+        raise BadOption(f"{where}: a text has a lone surrogate, which is not a character. Remove it.")
     _check_thinking(data, where, thinking)
     tools = _tools(data.get("tools"), where)
     if "messages" in data:
