@@ -91,6 +91,15 @@ def test_large_vocabulary_sampling_inverts_the_cdf() -> None:
     assert tokens == torch.searchsorted(cumulative, draws, right=True)[:, 0].tolist()
 
 
+@pytest.mark.parametrize(
+    ("logit", "temperature"), [(float("nan"), 1.0), (float("nan"), 0.0), (float("inf"), 1.0), (1.0, 1e-320)]
+)
+def test_probabilities_that_are_not_numbers_are_an_error(logit: float, temperature: float) -> None:
+    batch = PrefilledBatch(torch.tensor([[0.0, logit, 0.0]]), DynamicCache(), torch.ones(1, 1))
+    with pytest.raises(GymposiumError, match=f"at temperature={temperature:g} are not numbers"):
+        sample_tokens(batch, [0], [TokenRequest((1,), random.Random(0))], Sampling(temperature, 1))
+
+
 def test_replies_are_truncated_at_max_tokens(tiny: LoadedModel) -> None:
     for completion in tiny.engine().generate(requests(tiny, PROMPTS * 4), Sampling(1.0, 2)):
         assert 1 <= len(completion.ids) <= 2

@@ -267,9 +267,16 @@ def sample_tokens(
     batch: PrefilledBatch, nodes: list[int], requests: list[TokenRequest], sampling: Sampling
 ) -> tuple[list[int], list[float]]:
     """Sample the next token of each request by inverting the cumulative distribution, and return the tokens and their
-    log-probabilities. Temperature 0 takes the most likely token."""
+    log-probabilities. Temperature 0 takes the most likely token.
+
+    Raises `GymposiumError` if a probability is not a number."""
     greedy = sampling.temperature == 0.0
     scores = torch.log_softmax(batch.logits if greedy else batch.logits / sampling.temperature, dim=-1)
+    if not scores.amax(dim=-1).isfinite().all():  # NaN if any score is
+        raise GymposiumError(
+            f"The model's probabilities at temperature={sampling.temperature:g} are not numbers. Its weights are "
+            "damaged, or the temperature is too low. Use an earlier checkpoint, or temperature=0."
+        )
     where = torch.tensor(nodes, device=scores.device)
     if greedy:
         chosen = scores.argmax(dim=-1)[where]
