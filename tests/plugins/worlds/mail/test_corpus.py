@@ -154,6 +154,7 @@ def test_invalid_csv_messages_are_refused(tmp_path: Path) -> None:
         (RAW.replace("Subject: ", f"Subject: {'x' * 3_000_000}"), "line 2: the header 'Subject' has 3,000,000"),
         (RAW.replace("From:", "X:"), 'line 2: "from" is empty'),
         (RAW.replace("Here", "\0"), 'line 2: "body" has a NUL'),
+        (f"Content-Type: text/plain; charset=PunyCode\n{RAW}a-{'z9' * 500_000}", "line 2: the body is in Punycode"),
     ],
 )
 def test_hostile_csv_messages_are_refused(tmp_path: Path, message: str, error: str) -> None:

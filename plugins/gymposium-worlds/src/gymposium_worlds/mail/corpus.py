@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+from codecs import lookup
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -148,6 +149,8 @@ def _convert_message(message: EmailMessage) -> Mail:
     body = message.get_body(("plain", "html"))
     recipients = [str(message[name]) for name in ("To", "Cc") if message[name]]
     message_id, sender, subject = (str(message[name] or "") for name in ("Message-ID", "From", "Subject"))
+    if body and lookup(body.get_content_charset("ascii")).name == "punycode":
+        raise _BadEntry("the body is in Punycode, which takes too long to decode")
     content = str(body.get_content()) if body else ""
     return _make_mail(message_id.strip(), sent.datetime, sender, recipients, subject, content)
 
