@@ -1,4 +1,4 @@
-"""Ctrl-C while a worker process starts."""
+"""Worker processes: Ctrl-C while one starts, and the death of their parent."""
 
 from __future__ import annotations
 
@@ -45,3 +45,23 @@ def test_handler_is_restored_without_ctrl_c() -> None:
         pass
     assert signal.getsignal(signal.SIGINT) is handler
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+KILLED = """
+import os, signal, time
+from concurrent.futures import ProcessPoolExecutor
+from gymposium.runs.executors.starting import init_worker
+from gymposium.util.child_process import spawn_context
+if __name__ == "__main__":
+    with ProcessPoolExecutor(1, spawn_context(), init_worker) as pool:
+        pool.submit(os.getpid).result()
+        pool.submit(time.sleep, 100)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no SIGKILL")
+def test_a_busy_worker_ends_with_its_killed_parent() -> None:
+    # the worker has the parent's stdout, so its end is waited for
+    done = subprocess.run([sys.executable, "-P", "-c", KILLED], capture_output=True, timeout=50)
+    assert done.returncode == -signal.SIGKILL, done.stderr
