@@ -34,7 +34,7 @@ suites = st.builds(
 )
 
 
-def own_entries(suite: Suite) -> list[Entry]:
+def make_own_entries(suite: Suite) -> list[Entry]:
     return [make_own_entry(suite, player) for player in suite.players]
 
 
@@ -57,7 +57,7 @@ def schedule(suite: Suite, entries: list[Entry]) -> dict[str, list[tuple[object,
 @given(suites)
 @settings(max_examples=40, deadline=None)
 def test_players_sit_in_every_seat_of_every_deal_once(suite: Suite) -> None:
-    for lineup in make_lineups(suite, own_entries(suite)):
+    for lineup in make_lineups(suite, make_own_entries(suite)):
         seats: dict[int, Counter[tuple[int, str]]] = defaultdict(Counter)
         for job in make_jobs(lineup, make_cast(lineup)):
             seats[job.seed].update(enumerate(player.name for player in job.players))
@@ -69,8 +69,8 @@ def test_players_sit_in_every_seat_of_every_deal_once(suite: Suite) -> None:
 @given(suites)
 @settings(max_examples=20, deadline=None)
 def test_schedules_are_deterministic_with_distinct_matches(suite: Suite) -> None:
-    open_matches = schedule(suite, own_entries(suite))
-    assert open_matches == schedule(parse_suite(suite.text()), own_entries(suite))
+    open_matches = schedule(suite, make_own_entries(suite))
+    assert open_matches == schedule(parse_suite(suite.text()), make_own_entries(suite))
     ids = [match[0] for matches in open_matches.values() for match in matches]
     assert len(set(ids)) == len(ids)
     streams = [match[4] for matches in open_matches.values() for match in matches]
@@ -80,7 +80,7 @@ def test_schedules_are_deterministic_with_distinct_matches(suite: Suite) -> None
 @given(suites, st.integers(0, 2**48))
 @settings(max_examples=20, deadline=None)
 def test_new_entry_keeps_existing_matches(suite: Suite, seed: int) -> None:
-    entries = own_entries(suite)
+    entries = make_own_entries(suite)
     before = schedule(suite, entries)
     games = [game.name for game in suite.games]
     more = make_entry(suite, "mcts-25", len(entries), seed, own=False, games=games[:1])
@@ -114,7 +114,7 @@ def test_three_seat_lineups_are_balanced(count: int, most: int, seed: int) -> No
 
 def test_pairings_share_only_their_deals() -> None:
     suite = parse_suite('name = "s"\nplayers = ["random", "greedy", "mcts-3"]\n[[games]]\nname = "leduc_poker"\n')
-    planned = [[*make_jobs(lineup, make_cast(lineup))] for lineup in make_lineups(suite, own_entries(suite))]
+    planned = [[*make_jobs(lineup, make_cast(lineup))] for lineup in make_lineups(suite, make_own_entries(suite))]
     assert len(planned) == 3
     assert len({tuple(job.seed for job in matches) for matches in planned}) == 1
     assert len({job.player_seed for matches in planned for job in matches}) == 3 * 80
@@ -123,7 +123,8 @@ def test_pairings_share_only_their_deals() -> None:
 def test_only_deterministic_lineups_get_openings() -> None:
     suite = parse_suite('name = "s"\nplayers = ["hold-20", "hold-9", "random"]\n[[games]]\nname = "pig"\nopening = 4\n')
     planned = {
-        lineup.players: [*make_jobs(lineup, make_cast(lineup))] for lineup in make_lineups(suite, own_entries(suite))
+        lineup.players: [*make_jobs(lineup, make_cast(lineup))]
+        for lineup in make_lineups(suite, make_own_entries(suite))
     }
     assert {names: {job.opening for job in matches} for names, matches in planned.items()} == {
         ("hold-20", "hold-9"): {4},
@@ -134,7 +135,7 @@ def test_only_deterministic_lineups_get_openings() -> None:
 
 def test_refuses_non_canonical_player_names() -> None:
     suite = parse_suite('name = "s"\nplayers = ["random", "greedy"]\n[[games]]\nname = "tic_tac_toe"\n')
-    [lineup] = make_lineups(suite, own_entries(suite))
+    [lineup] = make_lineups(suite, make_own_entries(suite))
     with pytest.raises(BadOption, match="'greedy' is not a canonical name"):
         make_jobs(lineup, [PLAYERS["random"]] * 2)
 

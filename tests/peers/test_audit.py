@@ -21,7 +21,7 @@ from .audit_logs import inspect_log, kaggle_log, openspiel_log, textarena_log
 pytestmark = pytest.mark.filterwarnings("default")  # the libraries' own
 
 
-def audited(path: Path, tmp_path: Path, least: int) -> Audit:
+def audit_log(path: Path, tmp_path: Path, least: int) -> Audit:
     """The audit of a log, all of whose episodes agree; its records verify."""
     audit = audit_logs([path])
     assert audit.problems == []
@@ -35,12 +35,12 @@ def audited(path: Path, tmp_path: Path, least: int) -> Audit:
     return audit
 
 
-def causes(audit: Audit) -> Counter[str]:
+def count_causes(audit: Audit) -> Counter[str]:
     """The number of forfeits by cause."""
     return Counter(cause for episode in audit.episodes for cause in episode.failures.values())
 
 
-def results(audit: Audit) -> Counter[str]:
+def count_results(audit: Audit) -> Counter[str]:
     """The number of results of the first seat."""
     return Counter(record.results[0] for record in audit.records)
 
@@ -51,9 +51,9 @@ def test_openspiel_trajectories_agree(tmp_path: Path) -> None:
         "liars_dice", "bargaining", "hearts", "oshi_zumo", "coin_game", "gin_rummy", "bridge", "hanabi", "chess",
     ]  # fmt: skip
     openspiel_log(tmp_path / "log.jsonl", games, 2, 1)
-    audit = audited(tmp_path / "log.jsonl", tmp_path, 32)
-    assert {"win", "loss"} <= results(audit).keys()
-    assert not causes(audit)
+    audit = audit_log(tmp_path / "log.jsonl", tmp_path, 32)
+    assert {"win", "loss"} <= count_results(audit).keys()
+    assert not count_causes(audit)
 
 
 def test_early_ending_trajectory_is_unfinished(tmp_path: Path) -> None:
@@ -77,9 +77,9 @@ def test_textarena_episodes_agree(tmp_path: Path) -> None:
         "Nim-v0", "Nim-v0-medium", "Nim-v0-large",
     ]  # fmt: skip
     textarena_log(tmp_path / "log.jsonl", envs, 8, 3, 0.3)
-    audit = audited(tmp_path / "log.jsonl", tmp_path, 72)
-    assert {"win", "loss", "draw"} == results(audit).keys()
-    assert {"illegal", "unparsable"} == causes(audit).keys()
+    audit = audit_log(tmp_path / "log.jsonl", tmp_path, 72)
+    assert {"win", "loss", "draw"} == count_results(audit).keys()
+    assert {"illegal", "unparsable"} == count_causes(audit).keys()
 
 
 KAGGLE: list[tuple[str, Any, int]] = [
@@ -110,9 +110,9 @@ def test_kaggle_environments_episodes_agree(tmp_path: Path) -> None:
     failures = [(env, last, 1) for env in ("connectx", "open_spiel_tic_tac_toe") for last in (late, crash)]
     kaggle_log(path, [*KAGGLE, *failures], 5)
     kaggle_log(path, [case for case in [*KAGGLE, *failures] if case[0] == "open_spiel_tic_tac_toe"], 50, strict=True)
-    audit = audited(path, tmp_path, 34)
-    assert {"win", "loss"} <= results(audit).keys()
-    assert {"illegal", "unparsable", "timed out", "crashed"} == causes(audit).keys()
+    audit = audit_log(path, tmp_path, 34)
+    assert {"win", "loss"} <= count_results(audit).keys()
+    assert {"illegal", "unparsable", "timed out", "crashed"} == count_causes(audit).keys()
     assert not any(episode.unfinished for episode in audit.episodes)
 
 
@@ -123,9 +123,9 @@ def test_inspect_ai_logs_agree(log_format: str, tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     for seed, game in enumerate(("tic_tac_toe", "kuhn_poker", "connect_four")):
         inspect_log(folder, game, 8, seed, log_format=log_format, nonsense=0.25)
-    audit = audited(folder, tmp_path, 24)
-    assert {"win", "loss"} <= results(audit).keys()
-    assert {"illegal", "unparsable"} == causes(audit).keys()
+    audit = audit_log(folder, tmp_path, 24)
+    assert {"win", "loss"} <= count_results(audit).keys()
+    assert {"illegal", "unparsable"} == count_causes(audit).keys()
 
 
 def test_log_of_another_inspect_ai_task_is_reported(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def odd_node(python: Path, address: str) -> Iterator[None]:
             node.terminate()
 
 
-def installed(python: Path, version: str, *, module: bool) -> None:
+def install_metadata(python: Path, version: str, *, module: bool) -> None:
     """Give a Python the metadata of a version of gymposium-ray, and its module or none."""
     site = Path(sysconfig.get_path("purelib", vars={"base": str(python.parents[1])}))
     metadata = site / f"gymposium_ray-{version}.dist-info"
@@ -174,7 +174,7 @@ def test_incompatible_nodes_are_excluded(
 
     python = odd_python(tmp_path / "odd")
     if version is not None:
-        installed(python, version, module=module)
+        install_metadata(python, version, module=module)
     expected, board = (faults.new_board(tmp_path / name, 2, "nothing") for name in ("local", "ray"))
     assert faults.play_locally(expected, 2).complete
     notes: list[str] = []
@@ -204,14 +204,14 @@ def test_plugin_switches_come_from_the_driver(nodes: faults.Nodes, tmp_path: Pat
     odd = nodes.cluster.add_node(num_cpus=1, env_vars={"GYMPOSIUM_PLUGINS": "", "GYMPOSIUM_ALLOW": "gym:*"})
     start = ExecutorStart(workers=3, plugins=(faults.PLUGIN,), address=nodes.address, note=notes.append)
     with closing(RayExecutor(start)) as executor:
-        found = dict(executor.map(tell_setup(), range(12)))
+        found = dict(executor.map(make_setup_probe(), range(12)))
     nodes.cluster.remove_node(odd)
     assert notes == []
     assert {allowed for _, allowed, _ in found.values()} == {""}
     assert all("hanging" in plugins and "ray" in plugins for plugins, _, _ in found.values())
 
 
-def tell_setup() -> Callable[[int], tuple[tuple[str, ...], str, tuple[str, ...]]]:
+def make_setup_probe() -> Callable[[int], tuple[tuple[str, ...], str, tuple[str, ...]]]:
     """The function that tells the plugins, the permission and the search path of a worker. Its code travels, since
     workers cannot import this module."""
 
@@ -400,7 +400,7 @@ def test_workers_do_not_import_from_the_working_directory(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with closing(faults.ray_executor(nodes.address)) as executor:
-        [(_, (_, _, path))] = executor.map(tell_setup(), [0])
+        [(_, (_, _, path))] = executor.map(make_setup_probe(), [0])
     assert str(tmp_path) not in path
 
 

@@ -28,7 +28,7 @@ DIRECTIONS = {"up": 0, "right": 1, "down": 2, "left": 3}  # the engine's numbers
 STEPS = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
 
 
-def board_in(prompt: str) -> list[list[int]]:
+def parse_board(prompt: str) -> list[list[int]]:
     """Return the board that a prompt shows: four lines of four tiles."""
     rows = re.findall(r"^ *(\d+|\.)" + r" +(\d+|\.)" * 3 + "$", prompt, re.MULTILINE)
     assert len(rows) == 4
@@ -64,8 +64,8 @@ def test_prompt_matches_the_engine(seed: int, power: int) -> None:
     total = 0
     while match.to_move():
         full, compact = (write(match.observe(0, write.style)) for write in how)
-        board = board_in(full)
-        assert board_in(compact) == board
+        board = parse_board(full)
+        assert parse_board(compact) == board
         assert f"score: {total}." in full
         assert f"score {total}\n" in compact
         # legal is what changes the board by the told rules, and nothing else
@@ -80,7 +80,7 @@ def test_prompt_matches_the_engine(seed: int, power: int) -> None:
         total += scored
         assert match.returns() == (total,)
         # one new tile, a 2 or a 4, where the slide left the square empty; none once the game has ended
-        seen = board_in(match.observe(0).text)
+        seen = parse_board(match.observe(0).text)
         new = [(i, j) for i in range(4) for j in range(4) if seen[i][j] != after[i][j]]
         born = [event for event in match.events[told:] if event.seat == CHANCE]
         assert len(new) == len(born) <= 1
@@ -88,7 +88,7 @@ def test_prompt_matches_the_engine(seed: int, power: int) -> None:
             assert after[i][j] == 0
             assert born[0].move == f"{seen[i][j]} added to row {i + 1}, column {j + 1}"
             assert seen[i][j] in (2, 4)
-    end = board_in(match.observe(0).text)
+    end = parse_board(match.observe(0).text)
     moved = sum(event.seat == 0 for event in match.events)
     stuck = all(slide(end, move)[0] == end for move in DIRECTIONS)
     assert max(map(max, end)) == 2**power or stuck or moved == game.max_decisions
@@ -136,7 +136,7 @@ def test_matches_end_at_the_stated_move_limit(max_tile: int) -> None:
     for seed in range(400):
         match = game.new(seed)
         while seats := match.to_move():
-            board = board_in(match.observe(0).text)
+            board = parse_board(match.observe(0).text)
             moves = match.legal_moves(0) or []
             match.apply(
                 {seats[0]: min(moves, key=lambda move: (max(map(max, slide(board, move)[0])), slide(board, move)[1]))}

@@ -57,28 +57,29 @@ def compute_line_worth(line: Line) -> int:
     return EMPTY * line.count(0) + PAIR * pairs - ORDER * against - TILES * sum(rank**3 for rank in line)
 
 
-def turned(board: Board) -> Board:
+def transpose(board: Board) -> Board:
     return tuple(zip(*board))
 
 
-def moved(board: Board, move: str) -> Board:
-    lines = turned(board) if move in ("up", "down") else board
+def move_board(board: Board, move: str) -> Board:
+    lines = transpose(board) if move in ("up", "down") else board
     lines = tuple(slide(line) if move in ("up", "left") else slide(line[::-1])[::-1] for line in lines)
-    return turned(lines) if move in ("up", "down") else lines
+    return transpose(lines) if move in ("up", "down") else lines
 
 
 def brute_force(board: Board, moves: int, last: int) -> list[float]:
     """Return the value of each move, with all new tiles, however unlikely."""
     return [
-        after_worth(after, moves - 1, last) if (after := moved(board, move)) != board else -np.inf for move in MOVES
+        compute_after_worth(after, moves - 1, last) if (after := move_board(board, move)) != board else -np.inf
+        for move in MOVES
     ]
 
 
-def after_worth(after: Board, moves: int, last: int) -> float:
+def compute_after_worth(after: Board, moves: int, last: int) -> float:
     if any(last in row for row in after):
         return END + moves
     if moves == 0:
-        return sum(map(compute_line_worth, (*after, *turned(after))))
+        return sum(map(compute_line_worth, (*after, *transpose(after))))
     empty = [(i, j) for i in range(4) for j in range(4) if after[i][j] == 0]
     total = 0.0
     for i, j in empty:
@@ -88,13 +89,13 @@ def after_worth(after: Board, moves: int, last: int) -> float:
     return total / len(empty)
 
 
-def some_board(rng: random.Random, empty: int, most: int) -> Board:
+def draw_board(rng: random.Random, empty: int, most: int) -> Board:
     cells = [0] * empty + [rng.randint(1, most) for _ in range(16 - empty)]
     rng.shuffle(cells)
     return tuple(tuple(cells[i : i + 4]) for i in range(0, 16, 4))
 
 
-def packed(board: Board) -> np.uint64:
+def pack(board: Board) -> np.uint64:
     return np.uint64(sum(rank << 4 * square for square, rank in enumerate(sum(board, ()))))
 
 
@@ -117,24 +118,24 @@ def test_board_values_stay_between_loss_and_goal(tables: LineTables) -> None:
 def test_search_matches_brute_force_expectimax(tables: LineTables, moves: int) -> None:
     rng = random.Random(moves)
     for empty in [0, 0, 1, 2, 3, 5, 8, 12, 14]:
-        board = some_board(rng, empty, rng.choice([3, 6, 9, 15]))
+        board = draw_board(rng, empty, rng.choice([3, 6, 9, 15]))
         expected = brute_force(board, moves, 11)
-        assert values(packed(board), moves, 11, tables).tolist() == pytest.approx(expected)
+        assert values(pack(board), moves, 11, tables).tolist() == pytest.approx(expected)
 
 
 def test_three_move_search_is_exact_without_pruning(tables: LineTables) -> None:
     rng = random.Random(3)
     for empty in (0, 1, 1, 2):
-        board = some_board(rng, empty, 5)
-        assert values(packed(board), 3, 6, tables).tolist() == pytest.approx(brute_force(board, 3, 6))
+        board = draw_board(rng, empty, 5)
+        assert values(pack(board), 3, 6, tables).tolist() == pytest.approx(brute_force(board, 3, 6))
 
 
 def test_final_tile_is_made_at_once(tables: LineTables) -> None:
     rng = random.Random(4)
     for last in range(3, 16):
-        board = [list(row) for row in some_board(rng, 6, last - 2)]
+        board = [list(row) for row in draw_board(rng, 6, last - 2)]
         board[1][1] = board[1][2] = last - 1
-        found = values(packed(tuple(map(tuple, board))), 2, last, tables)
+        found = values(pack(tuple(map(tuple, board))), 2, last, tables)
         assert [found[MOVES.index(move)] for move in ("left", "right")] == [END + 1] * 2
 
 
@@ -153,7 +154,7 @@ class Position:
 
     def legal_actions(self, seat: int) -> list[int]:
         board = tuple(tuple(tile.bit_length() - 1 if tile else 0 for tile in row) for row in self._tiles)
-        return [action for action, move in enumerate(MOVES) if moved(board, move) != board]
+        return [action for action, move in enumerate(MOVES) if move_board(board, move) != board]
 
     def legal_moves(self, seat: int) -> list[str]:
         return [MOVES[action] for action in self.legal_actions(seat)]
@@ -168,7 +169,7 @@ def test_moves_are_legal_up_to_the_largest_tiles() -> None:
     rng, player = random.Random(5), ExpectimaxPlayer(2)
     asks = [
         ask(Position([[2**rank if rank else 0 for rank in row] for row in board], 131072))
-        for board in (some_board(rng, empty, 16) for empty in (0, 0, 0, 0, 1, 2, 4) for _ in range(20))
+        for board in (draw_board(rng, empty, 16) for empty in (0, 0, 0, 0, 1, 2, 4) for _ in range(20))
     ]
     asks = [one for one in asks if one.legal_actions]
     asks.append(ask(Position([[65536, 32768, 2, 4], [8, 16, 32, 64], [128, 256, 512, 1024], [2, 4, 8, 8]], 131072)))

@@ -35,7 +35,7 @@ def run(program: str) -> Run:
     return result
 
 
-def printed(program: str) -> list[str]:
+def run_lines(program: str) -> list[str]:
     """The lines of a program that ends without an error."""
     result = run(program)
     assert result.complaint() is None, result.stderr
@@ -139,7 +139,7 @@ def test_system_calls_are_refused_by_default() -> None:
         "ctypes.get_errno() != (errno.EPERM if number < 435 else errno.ENOSYS):\n"
         "            print(number, ctypes.get_errno())\nprint('done')\n"
     )
-    assert printed(program) == ["done"]
+    assert run_lines(program) == ["done"]
 
 
 DESCRIPTORS = """
@@ -212,7 +212,7 @@ def test_forbidden_uses_of_allowed_calls_are_refused() -> None:
         ),
         "print('done')",
     ]
-    assert printed(LIBC + "\n".join(lines)) == ["done"]
+    assert run_lines(LIBC + "\n".join(lines)) == ["done"]
 
 
 @needs_walls
@@ -221,7 +221,7 @@ def test_sockets_of_every_family_are_refused() -> None:
         "import socket\nfor family in range(64):\n    for kind in (1, 2, 3, 5):\n"
         "        try: print(socket.socket(family, kind))\n        except PermissionError: pass\nprint('done')"
     )
-    assert printed(program) == ["done"]
+    assert run_lines(program) == ["done"]
 
 
 @needs_walls
@@ -278,7 +278,7 @@ try:
 except RuntimeError as error:
     print(error)
 """
-    assert printed(program) == [
+    assert run_lines(program) == [
         "3", "(5,)", "alarm", "b'ping' True", "b'x' False get_terminal_size 8 32", "['dbg.py', 'program.py'] True",
         "0.3333333333333333333333333333 2d71 bb True", "True True True", "can't start new thread",
     ]  # fmt: skip
@@ -322,7 +322,7 @@ loop = []
 loop.append(loop)
 dbg("m", Value(), [Value()], Text("x"), Named(), loop, 1 << 10**7)
 """
-    assert printed(program) == ["m Value list Text Named list int"]
+    assert run_lines(program) == ["m Value list Text Named list int"]
 
 
 def describe_groups(root: Path, own: str, delegated: str = "", controllers: str = "cpu memory pids") -> Path | None:

@@ -25,7 +25,7 @@ from gymposium_trace.programs import GRADES, generate_program
 DEBUG = (Path(gymposium_trace.__file__).parent / "dbg.py").read_text(encoding="utf-8")
 
 
-def printed_by(text: str) -> str:
+def capture_output(text: str) -> str:
     """Return what a program prints, with `dbg` importable as in the subprocess. Raises what the program raises."""
     out = io.StringIO()
     before = sys.modules.get("dbg")
@@ -41,14 +41,14 @@ def printed_by(text: str) -> str:
     return out.getvalue()
 
 
-def without_marks(printed: str) -> list[str]:
+def strip_marks(printed: str) -> list[str]:
     return [line for line in printed.splitlines() if not line.startswith("__DBG_")]
 
 
 def assert_harmless(text: str, seed: int, count: int) -> str:
     """Check that the program with debug prints behaves as before. Returns it."""
     changed = inject(text, count, Draw(stream(seed, "prints")))
-    assert without_marks(printed_by(changed)) == without_marks(printed_by(text)), changed
+    assert strip_marks(capture_output(changed)) == strip_marks(capture_output(text)), changed
     return changed
 
 
@@ -549,20 +549,20 @@ class Maybe:
 def test_no_path_reads_an_unbound_name(seed: int, prints: int) -> None:
     text = Tangle(Draw(stream(seed, "tangle"))).text()
     try:
-        printed_by(text)
+        capture_output(text)
     except (NameError, ValueError):  # an error of the program's own, such as one raised through a `del`
         return
     assert_harmless(text, seed, prints)
 
 
-def bound_after(text: str) -> dict[int, frozenset[str]]:
+def list_bound_names(text: str) -> dict[int, frozenset[str]]:
     """Return the names bound after the statements that end on each line."""
     return {point.statement.end_lineno or 0: point.bound for point in find_points(ast.parse(text)) if point.after}
 
 
 def test_names_bound_on_every_path_are_found() -> None:
     """Names that are bound on every path are found."""
-    found = bound_after(
+    found = list_bound_names(
         "if p():\n    a = 1\nelse:\n    a = 2\n"  # 4
         "while True:\n    b = 1\n    if p():\n        break\n"  # 8
         "try:\n    c = 1\nexcept E:\n    c = 2\nfinally:\n    d = 3\n"  # 14
@@ -661,7 +661,7 @@ SHOWN = [
 
 @pytest.mark.parametrize(("value", "shown"), SHOWN)
 def test_values_are_printed_as_documented(value: str, shown: str) -> None:
-    assert printed_by(f"from dbg import dbg\ndbg('__DBG_0__', {value}, 1)") == f"__DBG_0__ {shown} 1\n"
+    assert capture_output(f"from dbg import dbg\ndbg('__DBG_0__', {value}, 1)") == f"__DBG_0__ {shown} 1\n"
 
 
 @pytest.fixture(autouse=True)

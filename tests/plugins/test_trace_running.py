@@ -23,7 +23,7 @@ from gymposium_trace.tasks import MOST_TRUTH, StoppedProgram, Task, UnusableProg
 SOME = Limits(cpu_seconds=1)
 
 
-def made(text: str, inputs: str = "", limits: Limits = SOME) -> Task:
+def make_own_task(text: str, inputs: str = "", limits: Limits = SOME) -> Task:
     return make_task(text, inputs, Rlimits(), limits, ours=True)
 
 
@@ -32,8 +32,8 @@ def test_expected_output_matches_python() -> None:
     for grade in GRADES:
         text = generate_program(grade, Draw(stream(grade, "program")))
         plain = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout
-        assert made(text).truth == plain
-        with_prints = made(inject(text, 4, Draw(stream(grade, "prints")))).truth
+        assert make_own_task(text).truth == plain
+        with_prints = make_own_task(inject(text, 4, Draw(stream(grade, "prints")))).truth
         assert [line for line in with_prints.splitlines() if not line.startswith("__DBG_")] == plain.splitlines()
 
 
@@ -42,7 +42,7 @@ def test_programs_run_like_scripts() -> None:
         '"""Doc."""\nimport sys\nx: int = 1\nprint(__name__, __doc__, __file__, sys.argv, __annotations__)\n'
         "print(sorted(n for n in globals()))\nprint(input(), sys.stdin.read())\nexit()\n"
     )
-    assert made(text, "one\ntwo\n").truth == (
+    assert make_own_task(text, "one\ntwo\n").truth == (
         "__main__ Doc. program.py ['program.py'] {'x': <class 'int'>}\n"
         "['__annotations__', '__builtins__', '__doc__', '__file__', '__loader__', '__name__', '__package__', "
         "'__spec__', 'sys', 'x']\none two\n\n"
@@ -51,7 +51,7 @@ def test_programs_run_like_scripts() -> None:
 
 def test_set_order_is_deterministic() -> None:
     text = "print({'one', 'two', 'three', 'four', 'five', 'six'})"
-    assert len({made(text).truth for _ in range(5)}) == 1
+    assert len({make_own_task(text).truth for _ in range(5)}) == 1
 
 
 REFUSED: list[tuple[str, type[UnusableProgram], str]] = [
@@ -83,19 +83,19 @@ REFUSED: list[tuple[str, type[UnusableProgram], str]] = [
 @pytest.mark.parametrize(("text", "kind", "reason"), REFUSED, ids=[r[:40] for r, _, _ in REFUSED])
 def test_unusable_programs_are_refused_with_a_reason(text: str, kind: type[UnusableProgram], reason: str) -> None:
     with pytest.raises(kind, match=reason):
-        made(text)
+        make_own_task(text)
 
 
 def test_sleeping_programs_are_stopped() -> None:
     with pytest.raises(StoppedProgram, match="in time"):
-        made("import time\nprint(1, flush=True)\ntime.sleep(60)", limits=Limits(wall_seconds=0.3))
+        make_own_task("import time\nprint(1, flush=True)\ntime.sleep(60)", limits=Limits(wall_seconds=0.3))
     with pytest.raises(StoppedProgram, match="in time"):  # it closes its ends and stays
-        made("import os, time\nos.close(1)\nos.close(2)\ntime.sleep(60)", limits=Limits(wall_seconds=0.3))
+        make_own_task("import os, time\nos.close(1)\nos.close(2)\ntime.sleep(60)", limits=Limits(wall_seconds=0.3))
 
 
 def test_input_may_exceed_the_pipe_size() -> None:
-    assert made("print(len(open(0).read()))", "x" * 19_999).truth == "19999\n"
-    assert made("print(1)", "x" * 19_999).truth == "1\n"  # nobody reads it
+    assert make_own_task("print(len(open(0).read()))", "x" * 19_999).truth == "19999\n"
+    assert make_own_task("print(1)", "x" * 19_999).truth == "1\n"  # nobody reads it
 
 
 def test_environment_variables_are_not_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,8 +103,8 @@ def test_environment_variables_are_not_inherited(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PYTHONPATH", "/nowhere")
     text = "import os, sys\nprint([n for n in os.environ if n != 'LC_CTYPE'], '/nowhere' in sys.path, os.getcwd())"
     with pytest.raises(UnusableProgram, match="different"):  # each run has a folder of its own
-        made(text)
-    assert made(text.replace(", os.getcwd()", "")).truth == "['PYTHONHASHSEED'] False\n"
+        make_own_task(text)
+    assert make_own_task(text.replace(", os.getcwd()", "")).truth == "['PYTHONHASHSEED'] False\n"
 
 
 def test_longest_allowed_output_is_accepted() -> None:
@@ -114,7 +114,7 @@ def test_longest_allowed_output_is_accepted() -> None:
 def test_foreign_programs_record_the_python_version() -> None:
     version = ".".join(map(str, sys.version_info[:3]))
     assert make_task("print(1)", "", Rlimits(), SOME, ours=False).python == f"CPython {version}"
-    assert made("print(1)").python == ""
+    assert make_own_task("print(1)").python == ""
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
@@ -127,7 +127,7 @@ def test_backends_match_their_probe(backend: Backend) -> None:
         return
     assert (
         make_task("print(input(), {'a', 'b', 'c'})", "x", backend, SOME, ours=False).truth
-        == made("print(input(), {'a', 'b', 'c'})", "x").truth
+        == make_own_task("print(input(), {'a', 'b', 'c'})", "x").truth
     )
     with pytest.raises(StoppedProgram, match="killed"):
         make_task("print(1)\nwhile True: pass", "", backend, SOME, ours=False)

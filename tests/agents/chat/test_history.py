@@ -24,7 +24,7 @@ TURNS = 20
 Make = Callable[[str], PreTrainedTokenizerFast]
 
 
-def thought(text: str) -> str:
+def strip_thoughts(text: str) -> str:
     """The text of a prompt without thoughts and white space."""
     return "".join(re.sub(r"<think>.*?</think>", "", text, flags=re.DOTALL).split())
 
@@ -48,7 +48,9 @@ def test_twenty_turns_make_one_row(family_tokenizer: Make, family: str, thinking
     assert sum(row.mask) == sum(len(turn.completion.ids) for turn in turns)
     assert row.ids == (*turns[-1].prompt, *turns[-1].completion.ids)
     # as the template renders it, but for the thoughts that it drops
-    assert thought(tokenizer.decode(prompt)) == thought(tokenizer.decode(rewritten.conversation(messages)))
+    assert strip_thoughts(tokenizer.decode(prompt)) == strip_thoughts(
+        tokenizer.decode(rewritten.conversation(messages))
+    )
 
 
 @pytest.mark.parametrize("family", ["qwen3", "llama3"])

@@ -42,7 +42,7 @@ def directories(
     return found
 
 
-def scored(engine: TransformersEngine, policy: Policy | None = None) -> tuple[float, ...]:
+def compute_scores(engine: TransformersEngine, policy: Policy | None = None) -> tuple[float, ...]:
     return engine.score([PAIR], policy=policy)[0]
 
 
@@ -57,28 +57,28 @@ def state(model: Any) -> list[Any]:
 def test_each_policy_answers_like_its_adapter_alone(model_directory: Path, directories: dict[Policy, Path]) -> None:
     engine = load_model(model_directory).engine()
     assert isinstance(engine, AdapterHost)
-    expected = {BASE: scored(engine)}
+    expected = {BASE: compute_scores(engine)}
     for policy, directory in directories.items():
         engine.publish(directory, policy)
         assert engine.policy == policy
-        expected[policy] = scored(load_model(model_directory, directory).engine())
+        expected[policy] = compute_scores(load_model(model_directory, directory).engine())
     assert engine.adapters == tuple(directories)
     for policy, scores in expected.items():
-        assert scored(engine, policy) == pytest.approx(scores, abs=1e-6)
+        assert compute_scores(engine, policy) == pytest.approx(scores, abs=1e-6)
     assert len({tuple(round(one, 3) for one in scores) for scores in expected.values()}) == 4
 
 
 def test_loaded_policies_answer_by_name(model_directory: Path, directories: dict[Policy, Path]) -> None:
     engine = load_model(model_directory).engine()
     engine.publish(directories[OLD], OLD)
-    old, drawn = scored(engine), torch.random.get_rng_state()
+    old, drawn = compute_scores(engine), torch.random.get_rng_state()
     engine.load(directories[NEW], NEW)
     assert torch.equal(torch.random.get_rng_state(), drawn)  # other code may draw from it
     assert (engine.policy, engine.adapters) == (OLD, (OLD, NEW))
-    assert scored(engine) == old
-    assert scored(engine, NEW) == scored(load_model(model_directory, directories[NEW]).engine())
+    assert compute_scores(engine) == old
+    assert compute_scores(engine, NEW) == compute_scores(load_model(model_directory, directories[NEW]).engine())
     engine.retire(NEW)
-    assert scored(engine) == old
+    assert compute_scores(engine) == old
 
 
 def test_one_call_may_mix_policies(model_directory: Path, directories: dict[Policy, Path]) -> None:
@@ -102,12 +102,12 @@ def test_engine_leaves_a_shared_learner_model_unchanged(model_directory: Path, d
     model = attach_lora(load_model(model_directory).model, rank=4, alpha=8, seed=0).train()
     parameter = next(p for name, p in model.named_parameters() if "lora_B" in name)
     engine = TransformersEngine(model, stops=frozenset(), pad=0, policy=Policy("mine"))
-    before, base = state(model), scored(engine, BASE)
-    assert scored(engine, Policy("mine")) == base  # a new LoRA adds nothing
+    before, base = state(model), compute_scores(engine, BASE)
+    assert compute_scores(engine, Policy("mine")) == base  # a new LoRA adds nothing
     engine.publish(directories[OLD], OLD)
     assert state(model) == before
     for policy in (BASE, OLD, Policy("mine")):
-        scored(engine, policy)
+        compute_scores(engine, policy)
         engine.generate([TokenRequest(PAIR[0], random.Random(0), policy)], Sampling(1.0, 2))
         assert state(model) == before
         assert model.active_adapters == ["default"]
@@ -120,10 +120,10 @@ def test_engine_leaves_a_shared_learner_model_unchanged(model_directory: Path, d
     engine.weights_changed(Policy("mine", 1))
     assert engine.policy == Policy("mine", 1)
     assert engine.adapters == (Policy("mine", 1), OLD)
-    assert scored(engine) != pytest.approx(base, abs=1e-4)
-    assert scored(engine, BASE) == base
+    assert compute_scores(engine) != pytest.approx(base, abs=1e-4)
+    assert compute_scores(engine, BASE) == base
     with pytest.raises(GymposiumError, match=r"Unknown policy 'mine-v0'. The engine holds base, mine-v1, learner-v1"):
-        scored(engine, Policy("mine"))
+        compute_scores(engine, Policy("mine"))
 
 
 def test_full_training_changes_the_base_and_every_policy(
@@ -133,33 +133,33 @@ def test_full_training_changes_the_base_and_every_policy(
     before = state(model)
     engine = TransformersEngine(model, stops=frozenset(), pad=0)
     engine.publish(directories[OLD], OLD)
-    old = scored(engine, OLD)
+    old = compute_scores(engine, OLD)
     assert [flag for _, flag in state(model)[0] if flag] == [flag for _, flag in before[0] if flag]
     with torch.no_grad():
         plain = model(torch.tensor([PAIR[0] + PAIR[1]])).logits
         model.get_input_embeddings().weight.mul_(1.5)
         assert not torch.equal(model(torch.tensor([PAIR[0] + PAIR[1]])).logits, plain)
     engine.weights_changed(Policy("whole", 1))
-    assert scored(engine, OLD) != pytest.approx(old, abs=1e-4)
-    assert scored(engine) != pytest.approx(scored(engine, OLD), abs=1e-4)
+    assert compute_scores(engine, OLD) != pytest.approx(old, abs=1e-4)
+    assert compute_scores(engine) != pytest.approx(compute_scores(engine, OLD), abs=1e-4)
     with pytest.raises(GymposiumError, match="Unknown policy 'base'"):
-        scored(engine, BASE)
+        compute_scores(engine, BASE)
 
 
 def test_retired_adapters_are_gone(model_directory: Path, directories: dict[Policy, Path]) -> None:
     model = load_model(model_directory).model
     names = [name for name, _ in model.named_parameters()]
     engine = TransformersEngine(model, stops=frozenset(), pad=0)
-    base = scored(engine)
+    base = compute_scores(engine)
     engine.publish(directories[OLD], OLD)
     engine.publish(directories[NEW], NEW)
-    new = scored(engine)
+    new = compute_scores(engine)
     with pytest.raises(GymposiumError, match=r"'learner-v2' is the current policy. Publish another"):
         engine.retire(NEW)
     engine.retire(OLD)
     assert engine.adapters == (NEW,)
-    assert scored(engine) == new
-    assert scored(engine, BASE) == base
+    assert compute_scores(engine) == new
+    assert compute_scores(engine, BASE) == base
     with pytest.raises(
         GymposiumError, match=r"Unknown policy 'learner-v1'. The engine holds base, learner-v2. Publish"
     ):
@@ -167,10 +167,10 @@ def test_retired_adapters_are_gone(model_directory: Path, directories: dict[Poli
     engine.weights_changed(BASE)
     engine.retire(NEW)
     assert engine.adapters == ()
-    assert scored(engine) == base
+    assert compute_scores(engine) == base
     assert [name for name, _ in engine.model.named_parameters()] == names
     engine.publish(directories[OLD], OLD)
-    assert scored(engine) != pytest.approx(base, abs=1e-4)
+    assert compute_scores(engine) != pytest.approx(base, abs=1e-4)
 
 
 def copy_with_config(directory: Path, to: Path, **settings: Any) -> Path:
@@ -186,7 +186,7 @@ def test_refuses_incompatible_adapters(
 ) -> None:
     model = load_model(model_directory).model
     engine = TransformersEngine(model, stops=frozenset(), pad=0)
-    base = scored(engine)
+    base = compute_scores(engine)
     make_small_model(tmp_path / "wide", ["b2"], seed=1, size=SmallModel(hidden=48, layers=2, heads=2, vocabulary=320))
     other = attach_lora(load_model(tmp_path / "wide").model, rank=4, alpha=8, seed=0)
     other.save_pretrained(tmp_path / "other")
@@ -213,7 +213,7 @@ def test_refuses_incompatible_adapters(
                 engine.publish(directory, NEW)
             assert "\n" not in str(raised.value)  # torch prints a line for each of a model's tensors
             assert engine.adapters == (() if first else (OLD,))
-            assert scored(engine, BASE) == base
+            assert compute_scores(engine, BASE) == base
     with pytest.raises(GymposiumError, match="already holds 'learner-v1'"):
         engine.publish(directories[OLD], OLD)
     engine.publish(directories[NEW], NEW)

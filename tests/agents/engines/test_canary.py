@@ -43,7 +43,7 @@ def make_canary(learner: LoadedModel, dtype: str = "float32", texts: Sequence[st
     return Canary([learner.chat.prompt(text) for text in texts], tolerance=choose_tolerance(dtype))
 
 
-def scorer(learner: LoadedModel) -> Scorer:
+def make_scorer(learner: LoadedModel) -> Scorer:
     """Log-probabilities without an engine: one plain forward pass for each pair."""
 
     def score(pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]) -> list[list[float]]:
@@ -58,9 +58,9 @@ def scorer(learner: LoadedModel) -> Scorer:
     return score
 
 
-def canary(engine: Any, learner: LoadedModel, policy: Policy = LEARNED, dtype: str = "float32") -> float:
+def check_first_publish(engine: Any, learner: LoadedModel, policy: Policy = LEARNED, dtype: str = "float32") -> float:
     """The check of a first publish."""
-    return make_canary(learner, dtype).check(engine, policy, scorer(learner)).largest
+    return make_canary(learner, dtype).check(engine, policy, make_scorer(learner)).largest
 
 
 def test_engine_with_learned_weights_agrees(model_directory: Path) -> None:
@@ -69,7 +69,7 @@ def test_engine_with_learned_weights_agrees(model_directory: Path) -> None:
     for version in range(1, 4):
         learn(loaded, version)
         engine.weights_changed(Policy("learner", version))
-        assert canary(engine, loaded, Policy("learner", version)) < 1e-5
+        assert check_first_publish(engine, loaded, Policy("learner", version)) < 1e-5
 
 
 def test_missing_update_stops_the_run(model_directory: Path) -> None:
@@ -77,10 +77,10 @@ def test_missing_update_stops_the_run(model_directory: Path) -> None:
     learner, elsewhere = load_trainable(model_directory), load_trainable(model_directory)
     engine = elsewhere.engine()
     engine.weights_changed(LEARNED)
-    assert canary(engine, learner) < 1e-5  # the same weights until here
+    assert check_first_publish(engine, learner) < 1e-5  # the same weights until here
     learn(learner)
     with pytest.raises(EngineMismatch, match=r"learner-v3 was published, but the engine does not play it: .* nats"):
-        canary(engine, learner)
+        check_first_publish(engine, learner)
 
 
 def test_wrong_adapter_stops_the_run(model_directory: Path) -> None:
@@ -90,7 +90,7 @@ def test_wrong_adapter_stops_the_run(model_directory: Path) -> None:
     engine = wrong.engine()
     engine.weights_changed(LEARNED)
     with pytest.raises(EngineMismatch, match="resume from the last checkpoint"):
-        canary(engine, learner)
+        check_first_publish(engine, learner)
 
 
 def test_prefixes_cached_under_old_weights_stop_the_run(model_directory: Path) -> None:
@@ -98,12 +98,12 @@ def test_prefixes_cached_under_old_weights_stop_the_run(model_directory: Path) -
     loaded = load_trainable(model_directory)
     engine = loaded.engine()
     engine.weights_changed(LEARNED)
-    canary(engine, loaded)
+    check_first_publish(engine, loaded)
     learn(loaded, by=0.3)
     with pytest.raises(EngineMismatch, match="prefixes"):
-        canary(engine, loaded)
+        check_first_publish(engine, loaded)
     engine.weights_changed(LEARNED)
-    assert canary(engine, loaded) < 1e-5
+    assert check_first_publish(engine, loaded) < 1e-5
 
 
 def test_single_outlier_token_is_reported_without_stopping(model_directory: Path) -> None:
@@ -111,7 +111,7 @@ def test_single_outlier_token_is_reported_without_stopping(model_directory: Path
     learner = load_trainable(model_directory)
     engine = learner.engine()
     engine.weights_changed(LEARNED)
-    plain, checker = scorer(learner), make_canary(learner, "bfloat16", [f"{RULES}{text}" for text in range(8)])
+    plain, checker = make_scorer(learner), make_canary(learner, "bfloat16", [f"{RULES}{text}" for text in range(8)])
 
     def score(pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], by: float = 0.5) -> list[list[float]]:
         first, *others = plain(pairs)
@@ -136,7 +136,7 @@ def test_engine_reporting_another_policy_stops_the_run(model_directory: Path) ->
             return [Completion(c.ids, c.logprobs, c.finish_reason, Policy("learner", 2)) for c in completions]
 
     with pytest.raises(EngineMismatch, match="learner-v3 was published, but the engine answered as learner-v2"):
-        canary(Elsewhere(), loaded)
+        check_first_publish(Elsewhere(), loaded)
 
 
 class Servers:
@@ -159,14 +159,14 @@ def test_outdated_server_is_named(model_directory: Path) -> None:
         learn(elsewhere, version)
         here.weights_changed(policy)
         behind.weights_changed(policy)
-        agreement = check.check(servers, policy, scorer(learner))
+        agreement = check.check(servers, policy, make_scorer(learner))
         assert agreement.largest < 1e-5
         assert agreement.correlation is None if version == 1 else agreement.correlation > 0.99
     learn(learner, 3)
     for engine in (here, behind):
         engine.weights_changed(LEARNED)
     with pytest.raises(EngineMismatch, match="the server at behind does not play it"):
-        check.check(servers, LEARNED, scorer(learner))
+        check.check(servers, LEARNED, make_scorer(learner))
 
 
 def test_changes_are_compared_per_server(model_directory: Path) -> None:
@@ -180,7 +180,7 @@ def test_changes_are_compared_per_server(model_directory: Path) -> None:
         learn(learner, version, by=0.03)
         here.weights_changed(policy)
         behind.weights_changed(policy)
-        check.check(servers, policy, scorer(learner))
+        check.check(servers, policy, make_scorer(learner))
 
     with pytest.raises(EngineMismatch, match="the server at behind did not change like the learner"):
         [*map(update, range(1, 20))]
@@ -207,8 +207,8 @@ def test_check_is_deterministic_and_leaves_rng_state_alone(model_directory: Path
     engine = loaded.engine()
     engine.weights_changed(LEARNED)
     torch_before, python_before = torch.get_rng_state(), random.getstate()
-    first = canary(engine, loaded)
-    assert canary(engine, loaded) == first
+    first = check_first_publish(engine, loaded)
+    assert check_first_publish(engine, loaded) == first
     assert torch.equal(torch.get_rng_state(), torch_before)
     assert random.getstate() == python_before
 
@@ -218,10 +218,10 @@ def test_lost_update_exceeds_16_bit_tolerance(model_directory: Path, dtype: str)
     learner, elsewhere = (load_trainable(model_directory, dtype=getattr(torch, dtype)) for _ in range(2))
     engine = elsewhere.engine()
     engine.weights_changed(LEARNED)
-    assert canary(engine, learner, dtype=dtype) <= choose_tolerance(dtype)
+    assert check_first_publish(engine, learner, dtype=dtype) <= choose_tolerance(dtype)
     learn(learner, by=0.3)
     with pytest.raises(EngineMismatch):
-        canary(engine, learner, dtype=dtype)
+        check_first_publish(engine, learner, dtype=dtype)
 
 
 class Pair:
@@ -244,7 +244,7 @@ class Pair:
                     self._theirs[name].copy_(parameter)
         policy = Policy("learner", version)
         self.engine.weights_changed(policy)
-        return self.canary.check(self.engine, policy, scorer(self.learner))
+        return self.canary.check(self.engine, policy, make_scorer(self.learner))
 
     def step(self, version: int, by: float) -> None:
         """An update like AdamW's: every weight changes by about the same amount, in a direction that persists for
@@ -304,8 +304,8 @@ def test_digest_detects_a_lost_first_update(model_directory: Path, tmp_path: Pat
         learn(learner, version)
         save_lora(learner.model, tmp_path / str(version))
         engine.publish(tmp_path / str(version), Policy("learner", version))
-        found.check(engine, Policy("learner", version), scorer(learner), told)
+        found.check(engine, Policy("learner", version), make_scorer(learner), told)
     learn(learner, 3, by=1e-7)
     engine.publish(tmp_path / "2", Policy("learner", 3))
     with pytest.raises(EngineMismatch, match="learner-v3 was published, but the engine holds other weights"):
-        found.check(engine, Policy("learner", 3), scorer(learner), told)
+        found.check(engine, Policy("learner", 3), make_scorer(learner), told)

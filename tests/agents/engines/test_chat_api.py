@@ -635,7 +635,7 @@ MODES = ("content_filter: RECITATION", "content_filter: PROHIBITED_CONTENT", "CO
 FEW_THOUGHTS = {"prompt_tokens": 10, "completion_tokens": 2}
 
 
-def ended(reason: str, **choice: Any) -> dict[str, Any]:
+def make_ended_body(reason: str, **choice: Any) -> dict[str, Any]:
     return {"choices": [{"finish_reason": reason, "index": 0, **choice}]}
 
 
@@ -656,7 +656,7 @@ def ended(reason: str, **choice: Any) -> dict[str, Any]:
 def test_choices_may_lack_messages_and_prefix_reasons(
     reason: str, read_as: str, withheld: int, message: dict[str, Any]
 ) -> None:
-    with chat_server(lambda asked, number: Answer(body=ended(reason, **message))) as server:
+    with chat_server(lambda asked, number: Answer(body=make_ended_body(reason, **message))) as server:
         engine = OpenAIChatEngine(local(server, retries=0))
         found = engine.submit(HELLO, Sampling(), 0).result(60)
         engine.close()
@@ -665,7 +665,9 @@ def test_choices_may_lack_messages_and_prefix_reasons(
 
 
 def test_prefixed_error_reasons_are_still_failures() -> None:
-    failed = Answer(body=ended("error: overloaded", message={"content": "b"}), headers={"Retry-After": "0.01"})
+    failed = Answer(
+        body=make_ended_body("error: overloaded", message={"content": "b"}), headers={"Retry-After": "0.01"}
+    )
     with chat_server(lambda asked, number: completion("b2") if number else failed) as server:
         assert ask(local(server)).text == "b2"
 

@@ -80,7 +80,7 @@ def settings(url: str, **options: Any) -> ApiSettings:
     return ApiSettings("tiny", url, **{"retries": 0, **options})
 
 
-def failure(answer: Answer, **options: Any) -> BaseException:
+def get_failure(answer: Answer, **options: Any) -> BaseException:
     with chat_server(lambda asked, number: answer) as server:
         engine = OpenAIChatEngine(settings(server.url, **options))
         found = engine.submit([{"role": "user", "content": "?"}], Sampling(), 0).exception(60)
@@ -92,7 +92,7 @@ def failure(answer: Answer, **options: Any) -> BaseException:
 @pytest.mark.parametrize("name", FAULTS)
 def test_invalid_answers_are_errors(name: str) -> None:
     answer, says = FAULTS[name]
-    found = failure(answer)
+    found = get_failure(answer)
     assert isinstance(found, GymposiumError)
     assert says in str(found)
     assert len(str(found)) < 1_000
@@ -106,7 +106,7 @@ def test_charset_header_is_ignored(charset: str, status: int) -> None:
     answer = completion("b2") if status == 200 else refusal(400, "nö")
     answer.headers["Content-Type"] = f"application/json; charset={charset}"
     if status == 400:
-        assert "It says: nö" in str(failure(answer))
+        assert "It says: nö" in str(get_failure(answer))
         return
     with chat_server(lambda asked, number: answer) as server:
         engine = OpenAIChatEngine(settings(server.url))
@@ -137,7 +137,7 @@ def test_decompression_is_bounded_in_memory(encoding: str) -> None:
     bomb = b"".join([*(compress.compress(chunk) for _ in range(size // len(chunk))), compress.flush()])
     answer = Answer(body=bomb, headers={"Content-Encoding": encoding})
     tracemalloc.start()
-    found = failure(answer)
+    found = get_failure(answer)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert "more than 4,194,304 bytes" in str(found)
@@ -178,7 +178,7 @@ FORMS = {
 }
 
 
-def repeated(form: str, how: str) -> Answer:
+def repeat_key(form: str, how: str) -> Answer:
     if how == "a reply":
         return Answer(body=b'{"choices": [{"message": {"content": "it is %b."}}]}' % form.encode())
     if how == "an error":
@@ -190,7 +190,7 @@ def repeated(form: str, how: str) -> Answer:
 def test_repeated_keys_are_redacted(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     """The key is found in every form that a reader or another program could decode."""
     monkeypatch.setenv("THEIR_KEY", KEY)
-    answers = [repeated(form, how) for form in FORMS.values()]
+    answers = [repeat_key(form, how) for form in FORMS.values()]
     with chat_server(lambda asked, number: answers[number]) as server:
         engine = OpenAIChatEngine(settings(server.url, key="THEIR_KEY"))
         for name in FORMS:

@@ -144,13 +144,13 @@ def test_scores_are_logprobs_at_the_temperature(tiny: LoadedModel) -> None:
         engine.score(pairs, temperature=0.0)
 
 
-def limited(tiny: LoadedModel, tokens: int) -> TransformersEngine:
+def make_limited_engine(tiny: LoadedModel, tokens: int) -> TransformersEngine:
     """An engine that never stops a reply, whose batches may cache this number of tokens."""
     size = tokens * compute_bytes_per_token(tiny.model.config, tiny.model.dtype)
     return TransformersEngine(tiny.model, stops=frozenset(), pad=tiny.pad, cache_bytes=size)
 
 
-def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def record_passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of tokens for which the cache has memory after each pass that extends a batch."""
     cached: list[int] = []
 
@@ -165,10 +165,10 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_oversized_batches_defer_replies(tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, tokens = Sampling(1.0, 40), 400
-    whole = limited(tiny, 10**6).generate(requests(tiny, PROMPTS * 4), asked)
+    whole = make_limited_engine(tiny, 10**6).generate(requests(tiny, PROMPTS * 4), asked)
     monkeypatch.setattr("gymposium_agents.engines.transformers.GROWTH", 16)
-    cached = passes(monkeypatch)
-    parts = limited(tiny, tokens).generate(requests(tiny, PROMPTS * 4), asked)
+    cached = record_passes(monkeypatch)
+    parts = make_limited_engine(tiny, tokens).generate(requests(tiny, PROMPTS * 4), asked)
     assert [c.ids for c in parts] == [c.ids for c in whole]
     for part, other in zip(parts, whole, strict=True):
         assert part.logprobs == pytest.approx(other.logprobs, abs=1e-5)
@@ -178,9 +178,9 @@ def test_oversized_batches_defer_replies(tiny: LoadedModel, monkeypatch: pytest.
 
 def test_memory_for_long_replies_is_not_preallocated(tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replies that turn out short are all sampled in one batch, however long they might have been."""
-    cached = passes(monkeypatch)
+    cached = record_passes(monkeypatch)
     longest = max(len(request.prompt) for request in requests(tiny, PROMPTS))
-    engine = limited(tiny, (longest + GROWTH) * len(PROMPTS) * 4)
+    engine = make_limited_engine(tiny, (longest + GROWTH) * len(PROMPTS) * 4)
     asked = [replace(request, watch=lambda token: True) for request in requests(tiny, PROMPTS * 4)]
     assert {len(c.ids) for c in engine.generate(asked, Sampling(1.0, 900))} == {1}
     assert cached == []

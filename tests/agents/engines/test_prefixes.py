@@ -89,11 +89,11 @@ def texts(seed: int, rules: int, count: int, longest: int = 40) -> list[Tokens]:
     return [head + tuple(rng.choices(range(2, 64), k=rng.randrange(5, longest))) for _ in range(count)]
 
 
-def asked(prompts: list[Tokens], policy: Policy | None = None) -> list[TokenRequest]:
+def make_requests(prompts: list[Tokens], policy: Policy | None = None) -> list[TokenRequest]:
     return [TokenRequest(prompt, random.Random(f"{i}"), policy) for i, prompt in enumerate(prompts)]
 
 
-def alone(model: Any, prompt: Tokens, completion: Tokens) -> list[float]:
+def score_alone(model: Any, prompt: Tokens, completion: Tokens) -> list[float]:
     """Log-probabilities by one pass over each sequence, without sharing and without a cache."""
     with torch.no_grad():
         logits = unwrap_peft(model)(torch.tensor([prompt + completion]), use_cache=False).logits[0].float()
@@ -102,7 +102,7 @@ def alone(model: Any, prompt: Tokens, completion: Tokens) -> list[float]:
 
 
 @contextmanager
-def tokens_run(model: Any) -> Iterator[list[int]]:
+def count_tokens(model: Any) -> Iterator[list[int]]:
     """The number of tokens in each forward pass of the model."""
     seen: list[int] = []
     embeddings = unwrap_peft(model).get_input_embeddings()
@@ -123,25 +123,27 @@ def test_logprobs_match_separate_passes(family: str, *, lora: bool) -> None:
     model = make(family, lora=lora)
     engine = find_engine(model)
     for _ in range(2):  # before and after the prefixes are cached
-        for request, completion in zip(asked(MIXED), engine.generate(asked(MIXED), Sampling(1.0, 6)), strict=True):
-            expected = alone(model, request.prompt, completion.ids)
+        for request, completion in zip(
+            make_requests(MIXED), engine.generate(make_requests(MIXED), Sampling(1.0, 6)), strict=True
+        ):
+            expected = score_alone(model, request.prompt, completion.ids)
             assert completion.logprobs == pytest.approx(expected, abs=1e-5)
     pairs = [(prompt, (5, 6, 7)) for prompt in MIXED]
     for (prompt, completion_ids), scores in zip(pairs, engine.score(pairs), strict=True):
-        assert scores == pytest.approx(alone(model, prompt, completion_ids), abs=1e-5)
+        assert scores == pytest.approx(score_alone(model, prompt, completion_ids), abs=1e-5)
 
 
 def test_sliding_windows_match_in_eager_attention() -> None:
     model = make("gemma3", eager=True)
-    (completion,) = find_engine(model).generate(asked(MIXED[:1]), Sampling(1.0, 6))
-    assert completion.logprobs == pytest.approx(alone(model, MIXED[0], completion.ids), abs=1e-5)
+    (completion,) = find_engine(model).generate(make_requests(MIXED[:1]), Sampling(1.0, 6))
+    assert completion.logprobs == pytest.approx(score_alone(model, MIXED[0], completion.ids), abs=1e-5)
 
 
 def test_refuses_stateful_layers() -> None:
     sizes = {**SIZE, "layer_types": ["linear_attention", "linear_attention", "full_attention"]}
     model = Qwen3_5ForCausalLM(Qwen3_5TextConfig(**sizes)).eval()
     with pytest.raises(GymposiumError, match=r"not linear_attention. Use a vLLM server"):
-        find_engine(model).generate(asked(MIXED[:2]), Sampling(1.0, 2))
+        find_engine(model).generate(make_requests(MIXED[:2]), Sampling(1.0, 2))
 
 
 def test_rules_are_computed_once_per_weights() -> None:
@@ -151,8 +153,8 @@ def test_rules_are_computed_once_per_weights() -> None:
 
     def turn(seed: int) -> int:
         prompts = [texts(1, rules, 1, 6)[0][:rules] + p for p in texts(seed, 0, 16, 20)]
-        with tokens_run(model) as seen:
-            engine.generate(asked(prompts), Sampling(1.0, 1))
+        with count_tokens(model) as seen:
+            engine.generate(make_requests(prompts), Sampling(1.0, 1))
         return sum(seen) - 16 * (max(map(len, prompts)) - rules)
 
     assert [turn(1), turn(2), turn(3)] == [rules, 0, 0]
@@ -164,9 +166,9 @@ def test_games_in_one_batch_use_their_own_rules() -> None:
     model = make("qwen3")
     engine = find_engine(model)
     prompts = [*texts(1, 200, 10), *texts(2, 230, 10), *texts(3, 260, 10)]
-    engine.generate(asked(prompts), Sampling(1.0, 1))
-    with tokens_run(model) as seen:
-        engine.generate(asked(prompts), Sampling(1.0, 1))
+    engine.generate(make_requests(prompts), Sampling(1.0, 1))
+    with count_tokens(model) as seen:
+        engine.generate(make_requests(prompts), Sampling(1.0, 1))
     assert sum(seen) < 30 * (40 + BLOCK)
     assert max(seen) <= 10 * (40 + BLOCK)
 
@@ -175,9 +177,9 @@ def test_single_match_reuses_its_own_prefix() -> None:
     model = make("qwen3")
     engine = find_engine(model)
     talk = texts(1, 300, 1)[0]
-    engine.generate(asked([talk[:200]]), Sampling(1.0, 1))
-    with tokens_run(model) as seen:
-        engine.generate(asked([talk[:260]]), Sampling(1.0, 1))
+    engine.generate(make_requests([talk[:200]]), Sampling(1.0, 1))
+    with count_tokens(model) as seen:
+        engine.generate(make_requests([talk[:260]]), Sampling(1.0, 1))
     assert sum(seen) < 60 + BLOCK
 
 
@@ -187,26 +189,27 @@ def test_cached_prefixes_do_not_change_results(family: str, *, lora: bool) -> No
     """A run that was killed and resumed computes the same results."""
     model = make(family, lora=lora)
     first, second, small = find_engine(model), find_engine(model), find_engine(model, prefix_tokens=4 * BLOCK)
-    first.generate(asked(MIXED[::2]), Sampling(1.0, 3))
-    first.generate(asked(MIXED[:1]), Sampling(1.0, 3))
-    known = first.generate(asked(MIXED), Sampling(1.0, 6))
-    fresh = second.generate(asked(MIXED), Sampling(1.0, 6))
+    first.generate(make_requests(MIXED[::2]), Sampling(1.0, 3))
+    first.generate(make_requests(MIXED[:1]), Sampling(1.0, 3))
+    known = first.generate(make_requests(MIXED), Sampling(1.0, 6))
+    fresh = second.generate(make_requests(MIXED), Sampling(1.0, 6))
     assert [(c.ids, c.logprobs) for c in known] == [(c.ids, c.logprobs) for c in fresh]
-    again = second.generate(asked(MIXED), Sampling(1.0, 6))
+    again = second.generate(make_requests(MIXED), Sampling(1.0, 6))
     assert [(c.ids, c.logprobs) for c in again] == [(c.ids, c.logprobs) for c in fresh]
     pairs = [(prompt, (5, 6)) for prompt in MIXED]
     assert first.score(pairs) == find_engine(model).score(pairs)
     # with a smaller cache the plan differs, and so does the rounding
-    for one, other in zip(small.generate(asked(MIXED), Sampling(1.0, 6)), fresh, strict=True):
+    for one, other in zip(small.generate(make_requests(MIXED), Sampling(1.0, 6)), fresh, strict=True):
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-5)
 
 
 def test_cache_memory_is_bounded() -> None:
     engine = find_engine(make("llama"), prefix_tokens=8 * BLOCK)
     for seed in range(4):
-        engine.generate(asked(texts(seed, 100, 8)), Sampling(1.0, 1))
+        engine.generate(make_requests(texts(seed, 100, 8)), Sampling(1.0, 1))
         assert 3 * BLOCK <= len(engine._prefixes) <= 8 * BLOCK
-    engine.generate(asked(texts(9, 40 * BLOCK // 4, 8)), Sampling(1.0, 1))  # longer than the whole cache: not cached
+    # longer than the whole cache, so it is not cached
+    engine.generate(make_requests(texts(9, 40 * BLOCK // 4, 8)), Sampling(1.0, 1))
     assert len(engine._prefixes) <= 8 * BLOCK
 
 
@@ -220,8 +223,8 @@ def test_base_and_adapter_do_not_share_prefixes(adapter_directory: Path, model_d
     }
     plain = load_model(model_directory).model
     for prompt, base, tuned in zip(prompts, scores[BASE], scores[Policy("tuned")], strict=True):
-        assert base == pytest.approx(alone(plain, prompt, (5, 6)), abs=1e-5)
-        assert tuned == pytest.approx(alone(model, prompt, (5, 6)), abs=1e-5)
+        assert base == pytest.approx(score_alone(plain, prompt, (5, 6)), abs=1e-5)
+        assert tuned == pytest.approx(score_alone(model, prompt, (5, 6)), abs=1e-5)
         assert base != pytest.approx(tuned, abs=1e-3)
 
 

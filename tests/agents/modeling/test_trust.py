@@ -59,7 +59,7 @@ class OwnTokenizer(PreTrainedTokenizerFast):
 """
 
 
-def change(file: Path, **more: Any) -> None:
+def change_json(file: Path, **more: Any) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | more))
 
 
@@ -81,7 +81,7 @@ def model_with_code(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     name = f"{abs(hash(str(tmp_path))):x}"
     (copy / "own.py").write_text(CODE.format(name=name))
     own = {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.OwnModel"}
-    change(copy / "config.json", model_type=f"own_{name}", architectures=["OwnModel"], auto_map=own)
+    change_json(copy / "config.json", model_type=f"own_{name}", architectures=["OwnModel"], auto_map=own)
     return copy
 
 
@@ -112,7 +112,7 @@ def test_model_code_is_not_run(model_with_code: Path, marker: Path, tmp_path: Pa
 def test_tokenizer_code_is_not_run(copy: Path, marker: Path) -> None:
     (copy / "own.py").write_text(CODE.format(name="tokenizer"))
     own = {"AutoTokenizer": [None, "own.OwnTokenizer"]}
-    change(copy / "tokenizer_config.json", tokenizer_class="OwnTokenizer", auto_map=own)
+    change_json(copy / "tokenizer_config.json", tokenizer_class="OwnTokenizer", auto_map=own)
     chat = load_chat(copy)  # the class of transformers that its files fit
     assert type(chat.tokenizer).__name__ != "OwnTokenizer"
     assert not marker.exists()
@@ -182,7 +182,7 @@ def test_adapters_import_no_module(model_directory: Path, tmp_path: Path, monkey
     save_lora(attach_lora(load_model(model_directory).model, rank=2, alpha=2, seed=0), tmp_path)
     (tmp_path / "named_by_an_adapter.py").write_text("raise SystemExit('this ran')")
     monkeypatch.syspath_prepend(tmp_path)
-    change(tmp_path / "adapter_config.json", megatron_config={"a": 1}, megatron_core="named_by_an_adapter")
+    change_json(tmp_path / "adapter_config.json", megatron_config={"a": 1}, megatron_core="named_by_an_adapter")
     with pytest.raises(GymposiumError, match="names a module to import"):
         load_lora(load_model(model_directory).model, tmp_path)
 
@@ -218,7 +218,7 @@ def nest(names: list[str], value: object) -> dict[str, object]:
     ids=str,
 )
 def test_configs_may_not_reference_code_or_configs(copy: Path, entry: dict[str, Any]) -> None:
-    change(copy / "config.json", **entry)
+    change_json(copy / "config.json", **entry)
     for use in (load_chat, load_model, load_skeleton, read_stop_tokens, load_context_length, load_local_architecture):
         with pytest.raises(UnsafeModelError, match=re.escape("config.json")):
             use(str(copy))
@@ -232,7 +232,7 @@ def test_kernels_load_only_from_trusted_models(copy: Path, monkeypatch: pytest.M
     """transformers takes the name of a kernel from the config, and would download and import it."""
     asked = []
     monkeypatch.setattr(modeling_utils, "lazy_import_flash_attention", lambda name, **_: asked.append(name))
-    change(copy / "config.json", attn_implementation="kernels-community/flash-attn2")
+    change_json(copy / "config.json", attn_implementation="kernels-community/flash-attn2")
     with pytest.raises(UnsafeModelError, match="trust_remote_code=true"):
         make_player(f"lm:{copy}")
     assert asked == []
@@ -241,12 +241,12 @@ def test_kernels_load_only_from_trusted_models(copy: Path, monkeypatch: pytest.M
 
 
 def test_built_in_attention_is_allowed(copy: Path) -> None:
-    change(copy / "config.json", attn_implementation="eager")
+    change_json(copy / "config.json", attn_implementation="eager")
     assert load_model(copy).model.config._attn_implementation == "eager"
 
 
 def test_tokenizer_class_must_be_a_tokenizer(copy: Path) -> None:
-    change(copy / "tokenizer_config.json", tokenizer_class="AutoModelForCausalLM")
+    change_json(copy / "tokenizer_config.json", tokenizer_class="AutoModelForCausalLM")
     with pytest.raises(UnsafeModelError, match="tokenizer_class"):
         load_chat(copy)
 
@@ -305,10 +305,10 @@ SLOW = {"Regex": "(?:(?:a|a)+)+$"}
 
 @pytest.mark.parametrize("part", ["normalizer", "decoder"])
 def test_tokenizer_replacements_are_bounded(copy: Path, part: str) -> None:
-    change(copy / "tokenizer.json", **{part: {"type": "Sequence", f"{part}s": [REPLACED] * 2}})
+    change_json(copy / "tokenizer.json", **{part: {"type": "Sequence", f"{part}s": [REPLACED] * 2}})
     with pytest.raises(GymposiumError, match="more than 1,000 times longer"):
         load_chat(copy)
-    change(copy / "tokenizer.json", **{part: {"type": "Sequence", f"{part}s": [REPLACED]}})
+    change_json(copy / "tokenizer.json", **{part: {"type": "Sequence", f"{part}s": [REPLACED]}})
     load_chat(copy)
 
 
@@ -320,7 +320,7 @@ def test_tokenizer_replacements_are_bounded(copy: Path, part: str) -> None:
     ],
 )
 def test_slow_tokenizer_expressions_are_errors(copy: Path, part: str, slow: object) -> None:
-    change(copy / "tokenizer.json", **{part: slow})
+    change_json(copy / "tokenizer.json", **{part: slow})
     with pytest.raises(GymposiumError):
         load_chat(copy).prompt("a" * 60 + "!")
 
@@ -339,7 +339,7 @@ def test_slow_tokenizer_expressions_are_errors(copy: Path, part: str, slow: obje
     ],
 )
 def test_damaged_model_settings_name_the_model(copy: Path, name: str, key: str, value: object) -> None:
-    change(copy / name, **{key: value})
+    change_json(copy / name, **{key: value})
     with pytest.raises(GymposiumError, match=re.escape(str(copy))):
         load_chat(copy).prompt("a" * 60 + "!")
 

@@ -66,7 +66,7 @@ def make_player(
     return LanguageModelPlayer("lm:taught", loaded.engine(), loaded.chat, sampling=sampling, reply=reply)
 
 
-def every_reply(loaded: LoadedModel, player: LanguageModelPlayer, ask: Ask) -> dict[tuple[int, ...], float]:
+def enumerate_replies(loaded: LoadedModel, player: LanguageModelPlayer, ask: Ask) -> dict[tuple[int, ...], float]:
     """The probability of each reply of at most two tokens that ends, by plain passes of the model."""
     prompt, stops = player.prompt(ask), player.engine.stops  # type: ignore[attr-defined]
     size = loaded.model.config.vocab_size
@@ -93,7 +93,7 @@ def test_distribution_matches_enumeration(taught: LoadedModel, temperature: floa
     player = make_player(taught, temperature)
     for ask in asks(GAME, 6):
         found, legal = player.distribution(ask), ask.legal_moves or []
-        replies = every_reply(taught, player, ask)
+        replies = enumerate_replies(taught, player, ask)
         canonical = {move: replies[player.chat.reply(move)] for move in legal}
         mass = sum(canonical.values())
         assert found.samples is None
@@ -113,7 +113,7 @@ def test_estimates_are_within_a_binomial_bound(taught: LoadedModel, temperature:
     for ask in asks(GAME, 3):
         [estimate], moves = estimate_distributions(player, [ask], samples), ask.legal_moves or []
         truth = dict.fromkeys(moves, 0.0)
-        for ids, probability in every_reply(taught, player, ask).items():
+        for ids, probability in enumerate_replies(taught, player, ask).items():
             if (move := read_as(player, ask, ids)) is not None:
                 truth[move] += probability
         assert (estimate.samples, estimate.exact) == (samples, False)

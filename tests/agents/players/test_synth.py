@@ -110,7 +110,7 @@ class Thoughtful(LanguageModelPlayer):
         return super().act(asks)
 
 
-def thoughtful(tokenizer: Any, how: str, style: Style, reply: str) -> Thoughtful:
+def make_thoughtful_player(tokenizer: Any, how: str, style: Style, reply: str) -> Thoughtful:
     chat = Chat(tokenizer)
     return Thoughtful("lm:M", Told(chat), chat, sampling=Sampling(), style=style, reply=reply, context=how)
 
@@ -122,7 +122,7 @@ def test_rendered_samples_match_the_prompt(
     family_tokenizer: Any, family: str, how: str, style: Style, reply: str
 ) -> None:
     tokenizer = family_tokenizer(family)
-    player = thoughtful(tokenizer, how, style, reply)
+    player = make_thoughtful_player(tokenizer, how, style, reply)
     settings = PlayerSettings(style, reply, context=how)
     game, compared = load_game("tic_tac_toe"), 0
     for one in play(MatchJob(f"m-{i}", game, [player, make_player("random")], i) for i in range(4)):
@@ -147,7 +147,7 @@ def test_rendered_samples_match_the_prompt(
 
 
 def test_only_replies_in_the_same_form_are_quoted(family_tokenizer: Any) -> None:
-    player = thoughtful(family_tokenizer("qwen2.5"), "state", "full", "tags")
+    player = make_thoughtful_player(family_tokenizer("qwen2.5"), "state", "full", "tags")
     [record] = play_records("tic_tac_toe", player, 1, RandomPlayer())
     mine, theirs = (
         [exchange for exchange, _ in list_decisions(record, seat, PlayerSettings("full", "tags"))] for seat in (0, 1)

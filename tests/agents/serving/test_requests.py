@@ -98,7 +98,7 @@ def test_invalid_or_unsupported_fields_are_named(fields: dict[str, Any], field: 
         read(ASK, **fields)
 
 
-def schema_of_tool(name: str, **schema: Any) -> dict[str, Any]:
+def make_tool_schema(name: str, **schema: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "parameters": {"type": "object", **schema}}}
 
 
@@ -119,14 +119,14 @@ def schema_of_tool(name: str, **schema: Any) -> dict[str, Any]:
 def test_invalid_tool_schemas_are_refused_by_name(schema: dict[str, Any], fault: str) -> None:
     why = rf"^tools\[1\].function.parameters: the schema of look_up is invalid: .*{fault}"
     with pytest.raises(BadRequest, match=why) as caught:
-        read(ASK, tools=[schema_of_tool("fine"), schema_of_tool("look_up", **schema)])
+        read(ASK, tools=[make_tool_schema("fine"), make_tool_schema("look_up", **schema)])
     assert caught.value.status == 400
 
 
 def test_total_schema_checking_time_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "TOOLS_SECONDS", 0.0)
     with pytest.raises(BadRequest, match=r"^tools: the schemas up to that of a take more than 0 s"):
-        read(ASK, tools=[schema_of_tool("a")])
+        read(ASK, tools=[make_tool_schema("a")])
 
 
 @pytest.mark.parametrize(

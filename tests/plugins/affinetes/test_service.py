@@ -36,7 +36,7 @@ def serving(start, tmp_path: Path) -> Iterator[Callable[..., Call]]:  # noqa: F8
     writer.close()
 
 
-def timeless(result: dict[str, Any]) -> dict[str, Any]:
+def drop_times(result: dict[str, Any]) -> dict[str, Any]:
     return {**result, "time_taken": 0, "extra": {**result["extra"], "mcts_timing": None}}
 
 
@@ -47,7 +47,7 @@ def test_http_evaluation_matches_python(serving) -> None:
         there = post("/evaluate", task_id=encode("hex(board_size=5)"), seed=2, model="m", base_url=server.url,
                      opponent="random", timeout=600, temperature=None)  # fmt: skip
     assert there.status == 200
-    assert timeless(there.data) == timeless(here)
+    assert drop_times(there.data) == drop_times(here)
 
 
 @pytest.mark.parametrize(

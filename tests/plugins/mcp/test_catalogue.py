@@ -26,7 +26,7 @@ def world(tmp_path: Path) -> WorldSettings:
     return read_world(write_world(tmp_path, tools={"allow": ["b", "a"]}))
 
 
-def all_allowed(world: WorldSettings) -> WorldSettings:
+def allow_all(world: WorldSettings) -> WorldSettings:
     return replace(world, tools=replace(world.tools, allow="all"))
 
 
@@ -37,7 +37,7 @@ def test_allowed_tools_are_offered_in_order(world: WorldSettings) -> None:
         ("a", "It does."),
     ]
     tools = [listed("c"), listed("a")]
-    assert [tool.name for tool in select_tools(all_allowed(world), tools).tools] == ["a", "c"]
+    assert [tool.name for tool in select_tools(allow_all(world), tools).tools] == ["a", "c"]
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_allowed_tools_are_offered_in_order(world: WorldSettings) -> None:
     ],
 )
 def test_unusable_tools_are_named(tool: dict[str, Any], reason: str, world: WorldSettings) -> None:
-    settings = all_allowed(world) if tool["name"] == "answer" else world
+    settings = allow_all(world) if tool["name"] == "answer" else world
     with pytest.raises(GymposiumError, match=reason):
         select_tools(settings, [listed("a"), tool])
 
 
 def test_names_that_templates_cannot_write_are_mapped(world: WorldSettings) -> None:
     names = ["a_b", "a.b", "a/b", "2nd", "git.log", "ä" * 100, "x" * 70, "x" * 71, ""]
-    offer = select_tools(all_allowed(world), [listed(name) for name in names])
+    offer = select_tools(allow_all(world), [listed(name) for name in names])
     ours = {theirs: tool.name for theirs, tool in zip(offer.server_names, offer.tools, strict=True)}
     assert [*map(offer.server_name, ours.values())] == sorted(names)
     assert len({*ours.values()}) == len(names)
@@ -76,7 +76,7 @@ def test_names_that_templates_cannot_write_are_mapped(world: WorldSettings) -> N
 )
 def test_too_many_tools_or_too_long_names_are_refused(names: list[str], reason: str, world: WorldSettings) -> None:
     with pytest.raises(BadOption, match=reason):
-        select_tools(all_allowed(world), [listed(name) for name in names])
+        select_tools(allow_all(world), [listed(name) for name in names])
 
 
 def test_digest_changes_with_every_change() -> None:

@@ -54,7 +54,7 @@ def solve(game: ToolGame) -> None:
     assert match.returns() == (1.0,)
 
 
-def guarded(app: Any) -> Any:
+def require_token(app: Any) -> Any:
     """The application for those who know the token."""
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
@@ -67,7 +67,7 @@ def guarded(app: Any) -> Any:
 @contextmanager
 def served(port: int = 0) -> Iterator[int]:
     """The example's server over HTTP in a thread, and its port. The socket takes connections from the beginning."""
-    app = guarded(runpy.run_path(str(EXAMPLE.parent / "server.py"))["server"].streamable_http_app())
+    app = require_token(runpy.run_path(str(EXAMPLE.parent / "server.py"))["server"].streamable_http_app())
     listening = socket.create_server(("127.0.0.1", port))
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=0))
     thread = threading.Thread(target=server.run, args=([listening],))

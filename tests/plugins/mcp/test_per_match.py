@@ -55,7 +55,7 @@ def jobs(game: Any, plays: Sequence[Sequence[str]]) -> list[MatchJob]:
     return [MatchJob(f"m{number}", game, [Says(*replies)], number) for number, replies in enumerate(plays)]
 
 
-def most_at_once(noted: str) -> int:
+def count_concurrent(noted: str) -> int:
     return max(noted[:end].count("+") - noted[:end].count("-") for end in range(len(noted) + 1))
 
 
@@ -103,7 +103,7 @@ def test_driver_limits_concurrent_matches(schedule: Schedule, tmp_path: Path, fo
         assert [results[f"m{number}"].paid for number in (0, 4, 5)] == [(1.0,), (1.0,), (0.0,)]
     noted = (tmp_path / "noted").read_text()
     assert noted.count("+") == len(plays) + 1  # the first one lists the tools
-    assert most_at_once(noted) <= 3  # the one that dies does not note its end
+    assert count_concurrent(noted) <= 3  # the one that dies does not note its end
     assert [*folders.iterdir()] == []
 
 

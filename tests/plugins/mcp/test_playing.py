@@ -54,7 +54,7 @@ def call_misbehave(game: ToolGame, how: str) -> tuple[str, bool, Any]:
     return result["text"], result["error"], result["value"]
 
 
-def test_a_task_from_question_to_answer(game: ToolGame) -> None:
+def test_task_plays_from_question_to_answer(game: ToolGame) -> None:
     match = game.new(0)
     assert match.observe(0).text == "Two and two?\n"
     assert [tool.name for tool in game.tools] == ["echo", "misbehave", "answer"]

@@ -80,7 +80,7 @@ def start_trainee(
         yield TraineeParts(who, learner, loaded, config)
 
 
-def near(scores: list[tuple[float, ...]]) -> list[Any]:
+def approximate(scores: list[tuple[float, ...]]) -> list[Any]:
     return [pytest.approx(one, abs=1e-5) for one in scores]
 
 
@@ -97,10 +97,10 @@ def test_publishes_the_learned_weights(model_directory: Path, tmp_path: Path, ki
             assert version == 0 or metrics["sync/correlation"] > 0.99
             assert 0.0 <= metrics["sync/canary"] < 1e-5
             assert it.who.policy == Policy("learner", version) == it.who.player.policy == it.who.evaluated.policy
-            assert it.played() == near(it.learned())
+            assert it.played() == approximate(it.learned())
             seen.append(it.played())
             learn(it.learner, it.loaded)
-        assert seen[0] != near(seen[1])
+        assert seen[0] != approximate(seen[1])
         assert cast.learner().name == it.who.evaluated.name == f"lm:{tmp_path / 'learner'}"
         assert (it.who.player.sampling, it.who.evaluated.sampling) == (Sampling(1.0, 4), Sampling(0.0, 4))
 
@@ -116,14 +116,14 @@ def test_past_versions_keep_their_weights(model_directory: Path, tmp_path: Path,
         player = it.who.players.past(kept)  # while it is the present version
         for _ in range(3):
             it.step()
-            assert it.played(kept) == near(expected)
-            assert player.engine.score(it.pairs, policy=player.policy) == near(expected)
-            assert it.played() == near(it.learned())
-        assert it.learned() != near(expected)
+            assert it.played(kept) == approximate(expected)
+            assert player.engine.score(it.pairs, policy=player.policy) == approximate(expected)
+            assert it.played() == approximate(it.learned())
+        assert it.learned() != approximate(expected)
         assert (player.name, player.sampling) == (f"lm:{tmp_path / 'learner-v1'}", it.who.player.sampling)
         it.who.players.let_go(kept)
         it.step()
-        assert it.played(kept) == near(expected)  # its files stayed
+        assert it.played(kept) == approximate(expected)  # its files stayed
         with pytest.raises(GymposiumError, match="learner-v2"):
             it.who.players.past(Policy("learner", 2))
 
@@ -165,7 +165,7 @@ def test_matches_finish_with_their_initial_policy(model_directory: Path, tmp_pat
         begun, expected = it.who.player, it.played()
         for _ in range(2):
             it.step()
-            assert begun.engine.score(it.pairs, policy=begun.policy) == near(expected)
+            assert begun.engine.score(it.pairs, policy=begun.policy) == approximate(expected)
             (said,) = begun.engine.generate(
                 [TokenRequest(it.pairs[0][0], random.Random(0), begun.policy)], begun.sampling
             )
@@ -193,8 +193,8 @@ def test_resumed_run_republishes_its_versions(model_directory: Path, tmp_path: P
         with start_trainee(model_directory, tmp_path, kind, tune, resume_from=checkpoint) as it:
             it.who.publish()
             assert it.who.policy == second
-            assert it.played() == near(at_checkpoint)
-            assert it.played(first) == near(past)
+            assert it.played() == approximate(at_checkpoint)
+            assert it.played(first) == approximate(past)
             it.who.players.keep()
             with pytest.raises(GymposiumError, match="learner-v3"):
                 it.who.players.past(third)
@@ -204,7 +204,7 @@ def test_resumed_run_republishes_its_versions(model_directory: Path, tmp_path: P
                 it.who.publish()
                 it.who.players.keep()
             assert it.who.policy == third
-            assert (it.played(third) == near(lost)) == (steps == 2)
+            assert (it.played(third) == approximate(lost)) == (steps == 2)
 
 
 def test_concurrent_rollouts_use_one_policy_each(model_directory: Path, tmp_path: Path) -> None:

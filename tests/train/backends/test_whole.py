@@ -27,9 +27,7 @@ class _Engine(TransformersEngine):
 
 
 @pytest.mark.parametrize("as_link", [True, False])
-def test_a_folder_that_others_may_write_to_gives_them_nothing(
-    model_directory: Path, tmp_path: Path, *, as_link: bool
-) -> None:
+def test_shared_directories_leak_and_accept_no_files(model_directory: Path, tmp_path: Path, *, as_link: bool) -> None:
     mine, exchange = tmp_path / "mine", tmp_path / "shared" / "exchange"
     mine.mkdir()
     (mine / "file").write_text("mine")
@@ -49,7 +47,7 @@ def test_a_folder_that_others_may_write_to_gives_them_nothing(
     assert [path.name for path in mine.iterdir()] == ["file"]
 
 
-def test_a_folder_that_cannot_be_written_is_an_error(model_directory: Path, tmp_path: Path) -> None:
+def test_unwritable_directory_is_an_error(model_directory: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     loaded = load_model(model_directory)
     with pytest.raises(GymposiumError, match=r"Name another directory in engine\.exchange"):

@@ -35,7 +35,7 @@ NAMED = TrainConfig(games=("tic_tac_toe",), model={"name": HUB})  # type: ignore
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "train-a-pretrained-model.md"
 
 
-def at(config: TrainConfig, name: str) -> Any:
+def get_setting(config: TrainConfig, name: str) -> Any:
     """The value of a setting by its dotted name."""
     value: Any = config_to_data(config)
     for part in name.split("."):
@@ -45,7 +45,7 @@ def at(config: TrainConfig, name: str) -> Any:
 
 def values(config: TrainConfig) -> dict[str, Any]:
     """The settings whose defaults depend on the model, without those of a critic."""
-    return {name: at(config, name) for name in PRETRAINED if not name.startswith("credit.")}
+    return {name: get_setting(config, name) for name in PRETRAINED if not name.startswith("credit.")}
 
 
 def plan_config(*arguments: str) -> TrainConfig:
@@ -83,13 +83,13 @@ def test_unnamed_model_uses_class_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in PRETRAINED if not name.startswith("credit.") and at(SMALL, name) is not None]
+    "name", [name for name in PRETRAINED if not name.startswith("credit.") and get_setting(SMALL, name) is not None]
 )
 def test_explicit_values_win(name: str) -> None:
-    small = at(SMALL, name)
+    small = get_setting(SMALL, name)
     override = f"{name}={json.dumps(small)}"
-    assert at(change_config(NAMED, override), name) == small
-    assert at(change_config(change_config(SMALL, override), f"model.name={HUB}"), name) == small
+    assert get_setting(change_config(NAMED, override), name) == small
+    assert get_setting(change_config(change_config(SMALL, override), f"model.name={HUB}"), name) == small
     assert change_config(change_config(NAMED, override), f"{name}=") == NAMED
 
 
@@ -216,7 +216,7 @@ def test_special_files_as_weights_do_not_block(tmp_path: Path, make: Callable[[P
     PlayerSettings().save(tmp_path)
     make(tmp_path / "model.safetensors")
     config = TrainConfig(games=("tic_tac_toe",), model={"name": str(tmp_path)})  # type: ignore[arg-type]
-    assert at(config, "optimizer.learning_rate") == at(NAMED, "optimizer.learning_rate")
+    assert get_setting(config, "optimizer.learning_rate") == get_setting(NAMED, "optimizer.learning_rate")
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def learner(loaded: LoadedModel, settings: Optimizer = ONE_STEP, **loss: object)
     return LocalLearner(loaded.model, loaded.pad, settings, loss=Loss(temperature=TEMPERATURE, **loss))  # type: ignore[arg-type]
 
 
-def without_legal(rows: list[Row]) -> list[Row]:
+def strip_legal(rows: list[Row]) -> list[Row]:
     return [Row(row.ids, tuple(replace(span, legal=()) for span in row.spans)) for row in rows]
 
 
@@ -158,7 +158,7 @@ def test_entropy_is_reported_with_and_without_a_bonus(loaded: LoadedModel, rows:
                     for one, legal in zip(mine, span.legal, strict=True)
                 ]
     entropy, of_moves = float(torch.cat(found).mean()), sum(among) / len(among)
-    plain, rewarded, bare = learner(loaded), learner(loaded), without_legal(rows)
+    plain, rewarded, bare = learner(loaded), learner(loaded), strip_legal(rows)
     without = plain.update(rows, learning_rate=0.0)
     with_bonus = rewarded.update(rows, learning_rate=0.0, entropy_weight=0.1)
     assert without["train/entropy"] == pytest.approx(entropy, rel=1e-5)
@@ -177,7 +177,7 @@ def test_entropy_is_reported_with_and_without_a_bonus(loaded: LoadedModel, rows:
 
 
 def test_legality_loss_applies_only_to_annotated_turns(loaded: LoadedModel, rows: list[Row]) -> None:
-    plain, mine, bare = learner(loaded), learner(loaded, legality=1.0), without_legal(rows)
+    plain, mine, bare = learner(loaded), learner(loaded, legality=1.0), strip_legal(rows)
     without = plain.update(rows, learning_rate=0.0)
     assert "train/illegality" not in without
     first = mine.update(rows, learning_rate=3e-3)

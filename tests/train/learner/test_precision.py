@@ -29,7 +29,7 @@ RATES = (1e-6, 1e-5)
 PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16")
 
 
-def full(directory: Path, precision: Precision, **settings: object) -> tuple[LoadedModel, LocalLearner]:
+def load_full(directory: Path, precision: Precision, **settings: object) -> tuple[LoadedModel, LocalLearner]:
     """A model of which all weights are trained."""
     loaded = load_model(directory)
     loss = Loss(temperature=TEMPERATURE, critic=Critic(), kl=Kl(weight=0.1, estimator="k3"))
@@ -45,13 +45,13 @@ def weights(learner: LocalLearner) -> dict[str, Tensor]:
     }
 
 
-def moved(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> float:
+def compute_changed_share(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> float:
     """The share of weights that have changed."""
     changed = sum(int((after[name] != tensor).sum()) for name, tensor in before.items())
     return changed / sum(tensor.numel() for tensor in before.values())
 
 
-def as_if_sampled_by(loaded: LoadedModel, rows: list[Row]) -> list[Row]:
+def resample_logprobs(loaded: LoadedModel, rows: list[Row]) -> list[Row]:
     """The rows with log-probabilities as if this model had sampled them."""
     pairs = [(row.ids[: span.start], row.ids[span.start : span.stop]) for row in rows for span in row.spans]
     return fill_spans(rows, engine=loaded.engine().score(pairs, temperature=TEMPERATURE))
@@ -61,11 +61,11 @@ def as_if_sampled_by(loaded: LoadedModel, rows: list[Row]) -> list[Row]:
 def test_bf16_changes_as_many_weights_as_fp32(model_directory: Path, rows: list[Row], rate: float) -> None:
     shares = []
     for precision in PRECISIONS:
-        _, learner = full(model_directory, precision, epochs=1, layout="packed")
+        _, learner = load_full(model_directory, precision, epochs=1, layout="packed")
         before = weights(learner)
         for seed in range(4):
             learner.update(learner.annotate(rows), learning_rate=rate, entropy_weight=0.01, seed=seed)
-        shares.append(moved(before, weights(learner)))
+        shares.append(compute_changed_share(before, weights(learner)))
     assert shares[0] > 0.95
     assert shares[1] == pytest.approx(shares[0], abs=0.01)
 
@@ -74,13 +74,13 @@ def test_bf16_changes_as_many_weights_as_fp32(model_directory: Path, rows: list[
 def test_cold_start_changes_as_many_weights_in_bf16(model_directory: Path, rate: float) -> None:
     shares = []
     for precision in PRECISIONS:
-        loaded, learner = full(model_directory, precision)
+        loaded, learner = load_full(model_directory, precision)
         before = weights(learner)
         pairs = [(loaded.chat.prompt(text), loaded.chat.reply("b2")) for text in ("x . o", "a", "b c")]
         settings = ColdStart(steps=10, learning_rate=rate)
         for _ in imitate(learner, iter([pairs] * 10), settings, progress=lambda step: step / 10):
             pass
-        shares.append(moved(before, weights(learner)))
+        shares.append(compute_changed_share(before, weights(learner)))
     assert shares[0] > 0.95
     assert shares[1] == pytest.approx(shares[0], abs=0.01)
 
@@ -93,7 +93,7 @@ def test_models_in_16_bits_train_in_float32(model_directory: Path, tmp_path: Pat
         before = weights(learner)
         assert {tensor.dtype for tensor in before.values()} == {torch.float32}
         learner.imitate([(row.prompt, (7, 8)) for row in rows[:3]], 1e-6)
-        assert moved(before, weights(learner)) > 0.95
+        assert compute_changed_share(before, weights(learner)) > 0.95
 
 
 def test_micro_batch_gradients_accumulate_in_float32(model_directory: Path, rows: list[Row]) -> None:
@@ -101,9 +101,9 @@ def test_micro_batch_gradients_accumulate_in_float32(model_directory: Path, rows
     are clipped."""
     one_step = {"epochs": 1, "minibatches": 1, "max_grad_norm": 1e9, "layout": "packed"}
     found = []
-    rows = as_if_sampled_by(load_model(model_directory), rows)
+    rows = resample_logprobs(load_model(model_directory), rows)
     for precision, budget in (("fp32", 10_000), ("bf16", 10_000), ("bf16", 1)):
-        loaded, learner = full(model_directory, precision, token_budget=budget, **one_step)
+        loaded, learner = load_full(model_directory, precision, token_budget=budget, **one_step)
         learner.update(learner.annotate(rows), learning_rate=0.0)
         gradients = [p.grad for p in learner._stepper.named.values() if p.grad is not None]
         assert {gradient.dtype for gradient in gradients} == {torch.float32}
@@ -117,7 +117,7 @@ def test_micro_batch_gradients_accumulate_in_float32(model_directory: Path, rows
 
 
 def test_engine_sharing_the_model_plays_learned_weights(model_directory: Path) -> None:
-    loaded, learner = full(model_directory, "bf16")
+    loaded, learner = load_full(model_directory, "bf16")
     engine = loaded.engine(Policy("learner", 0))
     pairs = [(loaded.chat.prompt(text), loaded.chat.reply("b2")) for text in ("x . o", "a")]
     assert loaded.model.dtype == learner.dtype == torch.bfloat16
@@ -136,14 +136,14 @@ def test_initial_ratios_are_one_in_bf16(model_directory: Path, rows: list[Row]) 
     loaded = load_model(model_directory)
     loss = Loss(temperature=TEMPERATURE, mismatch=DecoupledMismatch())
     learner = LocalLearner(loaded.model, loaded.pad, Optimizer(precision="bf16", epochs=1, minibatches=1), loss=loss)
-    rows = learner.annotate(as_if_sampled_by(loaded, rows))
+    rows = learner.annotate(resample_logprobs(loaded, rows))
     metrics = learner.update(rows, learning_rate=0.0)
     assert metrics["train/first_log_ratio"] <= 1e-5  # to the learner's own
     assert metrics["train/mismatch_kl"] < 0.01
 
 
 def test_weights_are_saved_in_training_precision(model_directory: Path, tmp_path: Path, rows: list[Row]) -> None:
-    loaded, learner = full(model_directory, "bf16")
+    loaded, learner = load_full(model_directory, "bf16")
     learner.imitate([(row.prompt, (7, 8)) for row in rows[:3]], 1e-5)
     computed = {name: tensor.clone() for name, tensor in loaded.model.state_dict().items()}
     with learner.in_float32():
@@ -162,13 +162,13 @@ def test_weights_are_saved_in_training_precision(model_directory: Path, tmp_path
 
 def test_resumes_from_a_checkpoint_bit_for_bit(model_directory: Path, tmp_path: Path, rows: list[Row]) -> None:
     pairs = [(row.prompt, (7, 8)) for row in rows[:3]]
-    _, learner = full(model_directory, "bf16")
+    _, learner = load_full(model_directory, "bf16")
     learner.imitate(pairs, 1e-3)
     learner.refresh_reference()
     saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=1)
     learner.imitate(pairs, 1e-5)
 
-    _, again = full(model_directory, "bf16")
+    _, again = load_full(model_directory, "bf16")
     load_checkpoint(saved, again)
     again.imitate(pairs, 1e-5)
     assert again.score(pairs) == learner.score(pairs)
@@ -190,7 +190,7 @@ def test_lora_computes_in_base_dtype_and_trains_in_float32(
     assert set(types.values()) == {torch.bfloat16}
     assert {p.dtype for p in learner._stepper.named.values()} == {torch.float32}
     after = weights(learner)
-    assert moved({name: tensor for name, tensor in before.items() if "lora_B" in name}, after) > 0.95
+    assert compute_changed_share({name: tensor for name, tensor in before.items() if "lora_B" in name}, after) > 0.95
     save_lora(model, tmp_path / "played")  # what an engine gets: what the learner computes with
     learner.save_state(tmp_path / "learned")
     for name, learned in load_file(tmp_path / "learned" / WEIGHTS).items():

@@ -20,7 +20,7 @@ from .conftest import TEMPERATURE
 bitsandbytes = pytest.importorskip("bitsandbytes", reason="4-bit weights need the extra gymposium-agents[quantized]")
 
 
-def with_lora(base: Any) -> Any:
+def attach_nonzero_lora(base: Any) -> Any:
     """A model with a LoRA that is not zero, so that every part of it has a gradient."""
     model = attach_lora(base, rank=4, alpha=8, seed=3)
     generator = torch.Generator().manual_seed(0)
@@ -34,11 +34,11 @@ def with_lora(base: Any) -> Any:
 @pytest.fixture
 def loaded(model_directory: Path) -> LoadedModel:
     base = load_model(model_directory, load="4bit")
-    return LoadedModel(with_lora(base.model), base.chat)
+    return LoadedModel(attach_nonzero_lora(base.model), base.chat)
 
 
 @pytest.fixture
-def spelled_out(model_directory: Path) -> LoadedModel:
+def dequantized_model(model_directory: Path) -> LoadedModel:
     """The dequantized numbers in float32."""
     small, whole = load_model(model_directory, load="4bit").model, load_model(model_directory)
     quantized = 0
@@ -51,7 +51,7 @@ def spelled_out(model_directory: Path) -> LoadedModel:
                 there.copy_(numbers)
             quantized += 1
     assert quantized == 12  # all linear layers but the output
-    return LoadedModel(with_lora(whole.model), whole.chat)
+    return LoadedModel(attach_nonzero_lora(whole.model), whole.chat)
 
 
 def learner(loaded: LoadedModel, **how: Any) -> LocalLearner:
@@ -71,10 +71,10 @@ def gradient(mine: LocalLearner, rows: list[Row]) -> tuple[torch.Tensor, dict[st
     ids=str,
 )
 def test_gradients_match_dequantized_weights(
-    loaded: LoadedModel, spelled_out: LoadedModel, rows: list[Row], how: dict[str, Any]
+    loaded: LoadedModel, dequantized_model: LoadedModel, rows: list[Row], how: dict[str, Any]
 ) -> None:
     """The engine with the same bits, which sampled the rows, agrees with the learner."""
-    expected, _ = gradient(learner(spelled_out, layout="padded"), rows)
+    expected, _ = gradient(learner(dequantized_model, layout="padded"), rows)
     found, metrics = gradient(learner(loaded, **how), rows)
     assert float((found - expected).norm() / expected.norm()) < 1e-5
     assert metrics["train/first_log_ratio"] <= 1e-4

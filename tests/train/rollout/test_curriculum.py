@@ -20,7 +20,7 @@ Who = Callable[..., MatchPlanner]
 WIN, DRAW, LOSS = 1.0, 0.5, 0.0
 
 
-def three(**settings: Any) -> Curriculum:
+def make_three_stages(**settings: Any) -> Curriculum:
     return Curriculum([Stage(), Stage(opponents={"mcts-10": 1.0}, demote=0.3, **settings), Stage(demote=0.3)])
 
 
@@ -41,7 +41,7 @@ def test_full_window_above_threshold_promotes() -> None:
 
 
 def test_full_window_below_threshold_demotes() -> None:
-    curriculum = three(window=2)
+    curriculum = make_three_stages(window=2)
     curriculum.restore({"stage": 1, "scores": []})
     assert stage_after(curriculum, LOSS) == 1, "not full"
     assert stage_after(curriculum, DRAW) == 0

@@ -45,7 +45,7 @@ def run_on_two_processes(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def losses(run: RunDirectory) -> list[dict[str, float]]:
+def list_losses(run: RunDirectory) -> list[dict[str, float]]:
     """The metrics of the steps of reinforcement learning, without times and without the canary."""
     dull = ("perf/", "sync/")
     steps = [entry for entry in run.metrics() if entry["stage"] == "train"]
@@ -55,9 +55,9 @@ def losses(run: RunDirectory) -> list[dict[str, float]]:
     ]
 
 
-def without_seconds(data: Any) -> Any:
+def drop_seconds(data: Any) -> Any:
     if isinstance(data, dict):
-        return {name: without_seconds(value) for name, value in data.items() if "seconds" not in name}
+        return {name: drop_seconds(value) for name, value in data.items() if "seconds" not in name}
     return data
 
 
@@ -73,11 +73,11 @@ def test_two_processes_match_one(quick_config: Any, tmp_path: Path, capfd: pytes
     assert "Warning" not in done.stderr  # FSDP2 warns of wrong gradients if a layer returns a view
     assert done.stdout.count('"evaluations"') == 1  # one process says what came of it
     assert json.loads(done.stdout[done.stdout.index("{") :]) == two.results()
-    expected, found = losses(alone), losses(two)
+    expected, found = list_losses(alone), list_losses(two)
     assert len(found) == 3
     for step, entry in zip(expected, found, strict=True):
         assert entry == pytest.approx(step, rel=1e-3, abs=1e-4)
-    assert without_seconds(two.results()["evaluations"]) == without_seconds(alone.results()["evaluations"])
+    assert drop_seconds(two.results()["evaluations"]) == drop_seconds(alone.results()["evaluations"])
     weights = load_file(alone.adapter / "adapter_model.safetensors")
     there = load_file(two.adapter / "adapter_model.safetensors")
     assert weights.keys() == there.keys()
@@ -88,7 +88,7 @@ def test_two_processes_match_one(quick_config: Any, tmp_path: Path, capfd: pytes
     (two.adapter / "COMPLETE").unlink()
     resume_run(two.path)
     assert "Resuming after step 2" in capfd.readouterr().err
-    assert losses(two) == [pytest.approx(entry, rel=1e-3, abs=1e-4) for entry in found]
+    assert list_losses(two) == [pytest.approx(entry, rel=1e-3, abs=1e-4) for entry in found]
 
 
 @pytest.mark.parametrize(

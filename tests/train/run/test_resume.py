@@ -43,7 +43,7 @@ def children() -> Any:
     return context
 
 
-def moments(run: RunDirectory, rng: random.Random) -> Iterator[tuple[str, Callable[[], bool]]]:
+def draw_moments(run: RunDirectory, rng: random.Random) -> Iterator[tuple[str, Callable[[], bool]]]:
     """The moments of the kills from the beginning of a run to its end, each with its name and the condition to wait
     for."""
 
@@ -101,12 +101,12 @@ def finish(process: BaseProcess) -> None:
     assert process.exitcode == 0
 
 
-def without_times(data: Any) -> Any:
+def drop_times(data: Any) -> Any:
     """Metrics or results without times."""
     if isinstance(data, list):
-        return [without_times(one) for one in data]
+        return [drop_times(one) for one in data]
     if isinstance(data, dict):
-        return {k: without_times(v) for k, v in data.items() if "seconds" not in k and not k.startswith("perf/")}
+        return {k: drop_times(v) for k, v in data.items() if "seconds" not in k and not k.startswith("perf/")}
     return data
 
 
@@ -131,23 +131,23 @@ def test_repeatedly_killed_run_ends_with_the_same_numbers(
     whole, run = RunDirectory(tmp_path / "whole"), RunDirectory(tmp_path / "killed")
     finish(start_process(children, whole, config))
     rng = random.Random(5)
-    chosen = islice(moments(run, rng), every - 1, None, every)
+    chosen = islice(draw_moments(run, rng), every - 1, None, every)
     hit = [name for name, reached in chosen if run_and_kill(start_process(children, run, config), reached)]
     assert len(hit) == 10 // every, hit
     finish(start_process(children, run, config))
 
     result = "adapter/adapter_model.safetensors" if config.model.tune == "lora" else "model/model.safetensors"
     assert (run.path / result).read_bytes() == (whole.path / result).read_bytes()
-    assert without_times(sorted(run.metrics(), key=place)) == without_times(sorted(whole.metrics(), key=place))
-    assert without_times(run.results()) == without_times(whole.results())
+    assert drop_times(sorted(run.metrics(), key=place)) == drop_times(sorted(whole.metrics(), key=place))
+    assert drop_times(run.results()) == drop_times(whole.results())
     assert run.results()["train_cpu_seconds"] > 0
     for name in ("cold_start", "train", "eval"):
         assert records(run.matches(name)) == records(whole.matches(name))
-    assert kept(run.samples_file) == kept(whole.samples_file)
-    assert {step for step, _ in kept(run.samples_file)} == {1, config.steps}
+    assert read_kept_groups(run.samples_file) == read_kept_groups(whole.samples_file)
+    assert {step for step, _ in read_kept_groups(run.samples_file)} == {1, config.steps}
 
 
-def kept(file: Path) -> dict[tuple[int, int], str]:
+def read_kept_groups(file: Path) -> dict[tuple[int, int], str]:
     """The last complete line of each kept group."""
     found = {}
     for line in file.read_text(encoding="utf-8").splitlines():

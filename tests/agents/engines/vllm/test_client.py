@@ -106,7 +106,7 @@ def test_errors_redact_the_key(server: Faltering, monkeypatch: pytest.MonkeyPatc
     assert "canary" not in "".join(traceback.format_exception(caught.value))
 
 
-def watching(ends: Callable[[list[int]], bool] = lambda seen: False) -> tuple[TokenRequest, list[int]]:
+def make_watched_request(ends: Callable[[list[int]], bool] = lambda seen: False) -> tuple[TokenRequest, list[int]]:
     """A request that is watched, and the list of the tokens that its watch gets; it ends where `ends` is true."""
     seen: list[int] = []
 
@@ -126,7 +126,7 @@ def test_stream_tokens_are_watched_once_despite_failures(
     server: Faltering, engine: VllmEngine, breaks: list[int]
 ) -> None:
     server.breaks += breaks
-    watched, seen = watching()
+    watched, seen = make_watched_request()
     [completion] = engine.generate([watched], Sampling())
     assert completion.ids == (FIRST, FIRST + 1, FIRST + 2, 4) == (*seen,)
     assert (completion.logprobs, completion.finish_reason) == ((-1.0,) * 4, "stop")
@@ -136,7 +136,7 @@ def test_stream_tokens_are_watched_once_despite_failures(
 
 def test_watch_can_stop_the_completion_and_the_server(server: Faltering, engine: VllmEngine) -> None:
     server.endless, server.breaks = True, [2]
-    watched, seen = watching(lambda seen: len(seen) == 10)
+    watched, seen = make_watched_request(lambda seen: len(seen) == 10)
     [completion] = engine.generate([watched], Sampling())
     assert completion.ids == (FIRST, FIRST + 1, *[9] * 8) == (*seen,)
     assert completion.finish_reason == "stop"
@@ -146,7 +146,7 @@ def test_watch_can_stop_the_completion_and_the_server(server: Faltering, engine:
 def test_endless_streams_time_out(server: Faltering) -> None:
     server.endless, server.breaks = True, [2]
     with VllmEngine(server.url, model="model", stops=STOPS, patience=Patience(request=0.02, token=0.001)) as engine:
-        watched, _ = watching()
+        watched, _ = make_watched_request()
         with pytest.raises(GymposiumError, match=r"did not answer a request for up to 10 tokens within 0.03 seconds"):
             engine.generate([watched], Sampling(max_tokens=10))
     assert len(server.asked) == 1
@@ -159,7 +159,7 @@ def test_diverging_retried_stream_is_an_error(server: Faltering, engine: VllmEng
         server.shift = 1
         return False
 
-    watched, seen = watching(differ)
+    watched, seen = make_watched_request(differ)
     with pytest.raises(GymposiumError, match="the retry sampled another reply"):
         engine.generate([watched], Sampling())
     assert seen == [FIRST, FIRST + 1]
@@ -182,7 +182,7 @@ def test_diverging_retried_stream_is_an_error(server: Faltering, engine: VllmEng
 )
 def test_malformed_streams_are_server_failures(server: Faltering, engine: VllmEngine, body: bytes) -> None:
     server.garbled = body
-    watched, _ = watching()
+    watched, _ = make_watched_request()
     with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: (MalformedAnswer|BadBody)"):
         engine.generate([watched], Sampling())
     assert len(server.asked) == ATTEMPTS
@@ -190,7 +190,7 @@ def test_malformed_streams_are_server_failures(server: Faltering, engine: VllmEn
 
 def test_stream_comments_are_skipped(server: Faltering, engine: VllmEngine) -> None:
     server.garbled = b": ping\n\n:\n\ndata: " + choice([5, 4], [-1.0, -1.0]) + b"\n\n"
-    watched, seen = watching()
+    watched, seen = make_watched_request()
     assert [completion.ids for completion in engine.generate([watched], Sampling())] == [(5, 4)]
     assert seen == [5, 4]
 
@@ -204,7 +204,7 @@ def test_refusals_quote_the_server(server: Faltering, engine: VllmEngine, body: 
 
 def test_refused_streams_are_not_retried(server: Faltering, engine: VllmEngine) -> None:
     server.fails += [400]
-    watched, _ = watching()
+    watched, _ = make_watched_request()
     with pytest.raises(GymposiumError, match="refused a request: status 400 on demand"):
         engine.generate([watched], Sampling())
     assert len(server.asked) == 1

@@ -59,7 +59,7 @@ def request(number: int, turn: int = 0, watch: Callable[[int], bool] | None = No
 REQUESTS = range(len(CONVERSATIONS))
 
 
-def undisturbed(turn: int = 0) -> list[Completion]:
+def complete_on_one_server(turn: int = 0) -> list[Completion]:
     """The completions of one server."""
     with Faltering() as alone:
         with engine_over([alone]) as engine:
@@ -72,7 +72,7 @@ def seeds(server: Faltering) -> set[int]:
     return {body["seed"] for body in server.asked}
 
 
-def first(number: int) -> int:
+def find_first_server(number: int) -> int:
     """The place of the server that a conversation prefers."""
     return rank_servers(CONVERSATIONS[number], 2)[0]
 
@@ -91,7 +91,7 @@ def test_conversations_stay_on_one_server(servers: list[Faltering], engine: Vllm
             request(number, turn).rng.getrandbits(63)
             for number in REQUESTS
             for turn in range(3)
-            if first(number) == place
+            if find_first_server(number) == place
         }
         assert expected
         assert seeds(server) == expected
@@ -108,13 +108,13 @@ def test_requests_without_conversation_are_routed_by_prompt(servers: list[Falter
 
 
 def test_server_choice_does_not_change_the_completion(engine: VllmEngine) -> None:
-    assert engine.generate([request(number) for number in REQUESTS], Sampling()) == undisturbed()
+    assert engine.generate([request(number) for number in REQUESTS], Sampling()) == complete_on_one_server()
 
 
 @pytest.mark.parametrize("dies", [0, 1])
 def test_requests_in_flight_to_a_dead_server_move(servers: list[Faltering], engine: VllmEngine, dies: int) -> None:
     dying, other = servers[dies], servers[1 - dies]
-    mine = [number for number in REQUESTS if first(number) == dies]
+    mine = [number for number in REQUESTS if find_first_server(number) == dies]
     arrived, death = threading.Semaphore(0), threading.Event()
 
     def hold() -> None:
@@ -127,7 +127,7 @@ def test_requests_in_flight_to_a_dead_server_move(servers: list[Faltering], engi
         assert arrived.acquire(timeout=60)
     dying.gone = True
     death.set()
-    assert [future.result(60) for future in futures] == undisturbed()
+    assert [future.result(60) for future in futures] == complete_on_one_server()
     assert [body for body in dying.asked if body not in other.asked] == []  # each was sent again as it was
     assert len(other.asked) == len(REQUESTS)
 
@@ -145,7 +145,7 @@ def test_requests_queued_for_a_dead_server_move(servers: list[Faltering]) -> Non
         assert arrived.wait(60)
         servers[0].gone = True
         death.set()
-        assert [future.result(60) for future in futures] == undisturbed()
+        assert [future.result(60) for future in futures] == complete_on_one_server()
     assert len(servers[0].asked) == 1, "only the one in flight was sent to it"
     assert servers[1].most_working == 1
 
@@ -182,7 +182,7 @@ def test_moved_streams_watch_each_token_once(servers: list[Faltering], engine: V
         seen.append(token)
         return False
 
-    number = next(number for number in REQUESTS if first(number) == 0)
+    number = next(number for number in REQUESTS if find_first_server(number) == 0)
     servers[0].breaks += breaks
     [completion] = engine.generate([request(number, watch=watch)], Sampling())
     token = request(number).rng.getrandbits(63) % 50 + 10
@@ -209,10 +209,10 @@ def test_request_failed_by_every_server_is_an_error(servers: list[Faltering], en
 
 
 def test_refusals_are_not_retried_elsewhere(servers: list[Faltering], engine: VllmEngine) -> None:
-    servers[first(0)].fails += [400]
+    servers[find_first_server(0)].fails += [400]
     with pytest.raises(GymposiumError, match="refused a request: status 400 on demand"):
         engine.generate([request(0)], Sampling())
-    assert servers[1 - first(0)].asked == []
+    assert servers[1 - find_first_server(0)].asked == []
 
 
 # -- adapters
@@ -362,10 +362,12 @@ def test_fleet_uses_smallest_context_and_each_concurrency(servers: list[Falterin
     servers[0].at_once, servers[1].at_once = 1, 3
     full = threading.Barrier(3)
     servers[1].hold = lambda: full.wait(60)
-    mine = [number for number in REQUESTS if first(number) == 1][:3] * 3
+    mine = [number for number in REQUESTS if find_first_server(number) == 1][:3] * 3
     with engine_over(servers) as engine:
         assert engine.context == 31
-        engine.generate([request(number) for number in [*REQUESTS, *REQUESTS] if first(number) == 0], Sampling())
+        engine.generate(
+            [request(number) for number in [*REQUESTS, *REQUESTS] if find_first_server(number) == 0], Sampling()
+        )
         engine.generate([request(number) for number in mine], Sampling())
     assert (servers[0].most_working, servers[1].most_working) == (1, 3)
 

@@ -64,7 +64,7 @@ def test_search_returns_matches_latest_first(query: Query, limit: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def other(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def other_database(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The same database in a file, read by the build of SQLite that the package `apsw` brings."""
     apsw = pytest.importorskip("apsw")
     file = tmp_path_factory.mktemp("store") / "mails.sqlite"
@@ -75,9 +75,11 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @settings(deadline=None, max_examples=60)
 @given(query=queries)
-def test_other_sqlite_build_finds_the_same(other: Any, query: Query) -> None:
+def test_other_sqlite_build_finds_the_same(other_database: Any, query: Query) -> None:
     statement, values = query.to_sql(11)
-    assert [row[0] for row in other.execute(statement, values)] == [found.id for found in STORE.search(query, 11)]
+    assert [row[0] for row in other_database.execute(statement, values)] == [
+        found.id for found in STORE.search(query, 11)
+    ]
 
 
 def test_mails_of_the_same_minute_are_ordered_by_id() -> None:

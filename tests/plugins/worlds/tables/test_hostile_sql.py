@@ -186,25 +186,25 @@ def queries() -> QueryRunner:
 
 
 @pytest.fixture(scope="module")
-def before() -> list[tuple[object, ...]]:
+def initial_contents() -> list[tuple[object, ...]]:
     return contents(QueryRunner(DATABASE))
 
 
-def test_refused_statements_are_numerous(before: list[tuple[object, ...]]) -> None:
+def test_refused_statements_are_numerous(initial_contents: list[tuple[object, ...]]) -> None:
     assert len(REFUSED) >= 50
-    assert len(before) == sum(len(table.rows) for table in DATABASE.tables) + len(DATABASE.tables)
+    assert len(initial_contents) == sum(len(table.rows) for table in DATABASE.tables) + len(DATABASE.tables)
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_hostile_statements_are_refused_and_change_nothing(
-    queries: QueryRunner, before: list[tuple[object, ...]], name: str
+    queries: QueryRunner, initial_contents: list[tuple[object, ...]], name: str
 ) -> None:
     sql, reason = REFUSED[name]
     with pytest.raises(QueryRefusal, match=reason) as refused:
         queries.run(sql.replace("{t}", DATABASE.event.name))
     assert len(str(refused.value)) <= 200
     assert "\n" not in str(refused.value)
-    assert contents(queries) == before
+    assert contents(queries) == initial_contents
 
 
 def test_connection_refuses_writes_without_the_authorizer() -> None:

@@ -26,20 +26,20 @@ LOOK = {"name": "look", "description": "Look.", "parameters": {"type": "object",
 TOOL = {"type": "function", "function": LOOK}
 
 
-def file(path: Path, *lines: Any) -> Path:
+def write_chats(path: Path, *lines: Any) -> Path:
     path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines))
     return path
 
 
 def test_each_reply_is_learned_after_its_history(tmp_path: Path) -> None:
-    found = read_chats([file(tmp_path / "a.jsonl", {"messages": [ASKED, SAID, AGAIN, MORE]})], thinking=False)
+    found = read_chats([write_chats(tmp_path / "a.jsonl", {"messages": [ASKED, SAID, AGAIN, MORE]})], thinking=False)
     where = f"{tmp_path / 'a.jsonl'}:1"
     assert found == [Lesson((ASKED,), "b2", where), Lesson((ASKED, SAID, AGAIN), "c3", where)]  # type: ignore[arg-type]
 
 
 def test_only_the_completion_is_learned(tmp_path: Path) -> None:
     line = {"prompt": [ASKED, SAID, AGAIN], "completion": [MORE], "from": "elsewhere"}
-    found = read_chats([file(tmp_path / "a.jsonl", line)], thinking=False)
+    found = read_chats([write_chats(tmp_path / "a.jsonl", line)], thinking=False)
     assert [lesson.reply for lesson in found] == ["c3"]
     assert len(found[0].messages) == 3
 
@@ -47,7 +47,7 @@ def test_only_the_completion_is_learned(tmp_path: Path) -> None:
 def test_calls_and_their_results_are_read(tmp_path: Path) -> None:
     called, result = {"role": "assistant", "content": None, "tool_calls": [CALL]}, {"role": "tool", "content": "x"}
     line = {"messages": [ASKED, called, result, SAID], "tools": [TOOL]}
-    first, second = read_chats([file(tmp_path / "a.jsonl", line)], thinking=False)
+    first, second = read_chats([write_chats(tmp_path / "a.jsonl", line)], thinking=False)
     call = Call("look", {"at": "b2"})
     assert (first.reply, first.calls, second.reply, second.calls) == ("", (call,), "b2", ())
     assert second.messages == (ASKED, {"role": "assistant", "content": "", "tool_calls": (call,)}, result)
@@ -55,8 +55,8 @@ def test_calls_and_their_results_are_read(tmp_path: Path) -> None:
 
 
 def test_files_are_concatenated_and_blank_lines_skipped(tmp_path: Path) -> None:
-    first = file(tmp_path / "a.jsonl", {"messages": [ASKED, SAID]}, "")
-    second = file(tmp_path / "b.jsonl", "", {"messages": [AGAIN, MORE]})
+    first = write_chats(tmp_path / "a.jsonl", {"messages": [ASKED, SAID]}, "")
+    second = write_chats(tmp_path / "b.jsonl", "", {"messages": [AGAIN, MORE]})
     found = read_chats([first, second], thinking=False)
     assert [(lesson.reply, lesson.where) for lesson in found] == [("b2", f"{first}:1"), ("c3", f"{second}:2")]
     assert list(list_texts(found)) == ["x . o", "b2", "x x o", "c3"]
@@ -101,7 +101,7 @@ def nested(depth: int) -> Any:
     ],
 )
 def test_invalid_chats_are_refused_with_their_location(tmp_path: Path, line: Any, message: str) -> None:
-    path = file(tmp_path / "a.jsonl", {"messages": [ASKED, SAID]}, line)
+    path = write_chats(tmp_path / "a.jsonl", {"messages": [ASKED, SAID]}, line)
     with pytest.raises(BadOption, match=message) as caught:
         read_chats([path], thinking=False)
     assert str(caught.value).startswith(f"{path}:2: ")
@@ -109,12 +109,12 @@ def test_invalid_chats_are_refused_with_their_location(tmp_path: Path, line: Any
 
 def test_thinking_data_requires_a_thinking_model(tmp_path: Path) -> None:
     line = {"messages": [ASKED, SAID], "chat_template_kwargs": {"enable_thinking": True}}
-    assert len(read_chats([file(tmp_path / "a.jsonl", line)], thinking=True)) == 1
+    assert len(read_chats([write_chats(tmp_path / "a.jsonl", line)], thinking=True)) == 1
 
 
 def test_empty_and_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="has no chats"):
-        read_chats([file(tmp_path / "empty.jsonl")], thinking=False)
+        read_chats([write_chats(tmp_path / "empty.jsonl")], thinking=False)
     with pytest.raises(BadOption, match=r"Cannot read .*nowhere\.jsonl"):
         read_chats([tmp_path / "nowhere.jsonl"], thinking=False)
 
@@ -132,27 +132,27 @@ def test_chats_refused_by_the_template_are_named(tmp_path: Path, tiny: LoadedMod
         tokenizer.chat_template = before
 
 
-def synthesized(**legal: Any) -> dict[str, Any]:
+def make_synth_line(**legal: Any) -> dict[str, Any]:
     """A line as `gymposium synth` writes it."""
     return {"prompt": [ASKED], "completion": [SAID], "gymposium": {"game": "tic_tac_toe", **legal}}
 
 
 def test_synth_lines_name_the_legal_moves(tmp_path: Path) -> None:
     both = {"messages": [ASKED, SAID, AGAIN, MORE], "gymposium": {"legal": [["b2", "c3"], None]}}
-    found = read_chats([file(tmp_path / "a.jsonl", synthesized(legal=["b2", "a1"]), both)], thinking=False)
+    found = read_chats([write_chats(tmp_path / "a.jsonl", make_synth_line(legal=["b2", "a1"]), both)], thinking=False)
     assert [lesson.legal for lesson in found] == [("b2", "a1"), ("b2", "c3"), None]
     with pytest.raises(BadOption, match=r"b\.jsonl:1: the line lists no legal moves.*synth --resume"):
-        read_chats([file(tmp_path / "b.jsonl", synthesized())], thinking=False)
+        read_chats([write_chats(tmp_path / "b.jsonl", make_synth_line())], thinking=False)
 
 
 @pytest.mark.parametrize("legal", ["b2", [1], {"b2": 1}, [["b2"]], 7, True])
 def test_invalid_legal_moves_are_refused(tmp_path: Path, legal: Any) -> None:
     with pytest.raises(BadOption, match=r"a\.jsonl:1: gymposium\.legal must list the legal moves"):
-        read_chats([file(tmp_path / "a.jsonl", synthesized(legal=legal))], thinking=False)
+        read_chats([write_chats(tmp_path / "a.jsonl", make_synth_line(legal=legal))], thinking=False)
     for wrong in ([["b2"]], ["b2", "c3"], None):  # a match of two replies
         line = {"messages": [ASKED, SAID, AGAIN, MORE], "gymposium": {"legal": wrong}}
         with pytest.raises(BadOption, match=r"of each reply"):
-            read_chats([file(tmp_path / "a.jsonl", line)], thinking=False)
+            read_chats([write_chats(tmp_path / "a.jsonl", line)], thinking=False)
 
 
 @pytest.mark.parametrize("context", ["state", "full"])
@@ -193,4 +193,4 @@ def test_pipes_and_endless_lines_are_refused_at_once(tmp_path: Path, make: Calla
 def test_ambiguous_json_is_refused(tmp_path: Path) -> None:
     for line in ('{"messages": [], "messages": []}', '{"messages": NaN}', "[" * 100_000):
         with pytest.raises(BadOption, match=r"a\.jsonl:1: invalid JSON"):
-            read_chats([file(tmp_path / "a.jsonl", line)], thinking=False)
+            read_chats([write_chats(tmp_path / "a.jsonl", line)], thinking=False)
