@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -83,6 +84,7 @@ def test_results_of_a_wrong_seat_are_errors(seat: int) -> None:
     while table.asked:
         table.answer(table.asked[0].seat, "pass")
     assert table.played is not None
-    for look in (table.get_return, table.played.result, partial(Score().add, table.played)):
+    looks: list[Callable[[int], object]] = [table.get_return, table.played.result, partial(Score().add, table.played)]
+    for look in looks:
         with pytest.raises(BadOption, match="must be a seat from 0 to 1"):
             look(seat)
