@@ -76,7 +76,7 @@ def chromium() -> Iterator[Browser]:
 
 
 @dataclass
-class Looking:
+class PageOpener:
     """Opens pages, and keeps what the browser had to complain of."""
 
     browser: Browser
@@ -109,9 +109,9 @@ class Looking:
 
 
 @pytest.fixture
-def look(chromium: Browser) -> Iterator[Looking]:
+def look(chromium: Browser) -> Iterator[PageOpener]:
     """`page = look.at(address)`. A test that expects no trouble need not say so: any left at its end fails it."""
-    looking = Looking(chromium)
+    looking = PageOpener(chromium)
     yield looking
     looking.close()
     assert not looking.troubles

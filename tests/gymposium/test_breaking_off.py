@@ -71,7 +71,7 @@ def test_player_exception_propagates() -> None:
         list(play([MatchJob("m", load_game("tic_tac_toe"), (ScriptedPlayer("a1"), ScriptedPlayer()), 0)]))
 
 
-class Stuck:
+class StuckPlayer:
     """Answers at random until its turn `after`, then waits for the event."""
 
     name, reader, style = "stuck", READERS["move"], "compact"
@@ -98,7 +98,7 @@ def go() -> Iterator[threading.Event]:
 @pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel(num_cards=4)"])
 def test_unresponsive_player_forfeits_and_the_record_says_why(game: str, go: threading.Event, tmp_path: Path) -> None:
     loaded = load_game(game)
-    jobs = [MatchJob(str(seed), loaded, (RANDOM, Stuck(go, after=2)), seed) for seed in range(2)]
+    jobs = [MatchJob(str(seed), loaded, (RANDOM, StuckPlayer(go, after=2)), seed) for seed in range(2)]
     played = list(play(jobs, watchdog=Watchdog(0.05)))
     for one in played:
         assert one.ending == Ending("timed out", 1)
@@ -115,7 +115,7 @@ def test_unresponsive_player_forfeits_and_the_record_says_why(game: str, go: thr
 
 
 def test_false_watchdog_ending_is_detected(go: threading.Event) -> None:
-    [played] = play([MatchJob("m", load_game("tic_tac_toe"), (RANDOM, Stuck(go, 1)), 0)], watchdog=Watchdog(0.05))
+    [played] = play([MatchJob("m", load_game("tic_tac_toe"), (RANDOM, StuckPlayer(go, 1)), 0)], watchdog=Watchdog(0.05))
     record = Record.from_match(played)
     assert find_first_difference(record) is None
     record.ending = Ending("no legal move", 1)
@@ -129,7 +129,7 @@ def test_false_watchdog_ending_is_detected(go: threading.Event) -> None:
 
 
 def test_overdue_player_is_not_asked_again_before_it_answers(go: threading.Event) -> None:
-    stuck = Stuck(go, after=0)
+    stuck = StuckPlayer(go, after=0)
     jobs = [MatchJob(str(seed), load_game("tic_tac_toe"), (stuck, RANDOM), seed) for seed in range(3)]
     played = list(play(jobs, at_once=1, watchdog=Watchdog(0.05)))
     assert [result.ending for result in played] == [Ending("timed out", 0)] * 3
@@ -155,7 +155,7 @@ def test_watchdog_limit_must_be_a_number_of_seconds(seconds: float) -> None:
 
 @pytest.mark.parametrize("part", ["observe", "legal_moves", "legal_actions", "tensor"])
 def test_engine_errors_during_a_players_turn_are_engine_errors(part: str) -> None:
-    class Looks(ScriptedPlayer):
+    class ObservingPlayer(ScriptedPlayer):
         def act(self, asks: Sequence[Ask]) -> list[Reply]:
             for ask in asks:
                 assert len(ask.legal_actions) == len(ask.legal_moves or ())
@@ -163,7 +163,7 @@ def test_engine_errors_during_a_players_turn_are_engine_errors(part: str) -> Non
                 assert ask.tensor().size
             return super().act(asks)
 
-    job = MatchJob("m", FragileGame(part, after=2), (Looks("a1", "c1"), Looks("b1")), 0)  # type: ignore[arg-type]
+    job = MatchJob("m", FragileGame(part, after=2), (ObservingPlayer("a1", "c1"), ObservingPlayer("b1")), 0)  # type: ignore[arg-type]
     with pytest.raises(EngineError, match="after 2 events, the last 'b1' of seat 1: ZeroDivisionError: dark") as caught:
         list(play([job]))
     assert [turn.text for turn in caught.value.played.turns] == ["a1", "b1"]

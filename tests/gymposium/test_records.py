@@ -41,7 +41,7 @@ POLICIES = ["forfeit", "random", "retry(2)", "penalty(0.1,3)"]
 JUNK = ["", "nonsense", "a9", "bid 99", "fold", "\ud800", "line\nbreak", "\u2028", "<move>b2</move>", "9" * 50]
 
 
-class Clumsy:
+class ClumsyPlayer:
     """Plays at random and sometimes fails, in every possible way."""
 
     name = "clumsy"
@@ -66,7 +66,7 @@ class Clumsy:
 def matches(
     game: str, policy: str = "forfeit", n: int = 5, share: float = 0.3, reader: str = "move"
 ) -> list[MatchResult]:
-    players = [Clumsy(share, READERS[reader])] * 2
+    players = [ClumsyPlayer(share, READERS[reader])] * 2
     on_illegal = FailurePolicy.parse(policy)
     return list(play(MatchJob(f"m{i}", load_game(game), players, i, 100 + i, on_illegal) for i in range(n)))
 
@@ -87,7 +87,7 @@ def test_every_played_match_verifies(game: str, policy: str, reader: str) -> Non
 
 
 def test_random_opening_is_recorded_and_verifies() -> None:
-    [played] = play([MatchJob("m", load_game("tic_tac_toe"), [Clumsy(0.0)] * 2, 1, opening=2)])
+    [played] = play([MatchJob("m", load_game("tic_tac_toe"), [ClumsyPlayer(0.0)] * 2, 1, opening=2)])
     record = parsed(played)
     assert (record.opening, len(record.events) - len(record.turns)) == (2, 2)
     assert find_first_difference(record) is None
@@ -358,7 +358,7 @@ def test_every_game_under_a_policy(name: str) -> None:
     game, names = load_game(name), sorted(host().games)
     policy = POLICIES[names.index(name) % len(POLICIES)]
     jobs = [
-        MatchJob(f"m{seed}", game, [Clumsy(0.1)] * game.seats, seed, on_illegal=FailurePolicy.parse(policy))
+        MatchJob(f"m{seed}", game, [ClumsyPlayer(0.1)] * game.seats, seed, on_illegal=FailurePolicy.parse(policy))
         for seed in range(2)
     ]
     for played in play(jobs):
@@ -478,7 +478,7 @@ def test_prompts_of_another_version_are_not_compared() -> None:
 
 
 def test_record_names_players_and_prompts() -> None:
-    [played] = play([MatchJob("m", load_game("tic_tac_toe"), [make_player("random"), Clumsy(0)], 1)])
+    [played] = play([MatchJob("m", load_game("tic_tac_toe"), [make_player("random"), ClumsyPlayer(0)], 1)])
     record = Record.from_match(played)
     assert record.players == ["random", "clumsy"]
     assert [p["style"] for p in record.prompts] == ["compact", "compact"]

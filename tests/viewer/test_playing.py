@@ -403,7 +403,7 @@ def test_last_opponent_fills_the_remaining_seats() -> None:
 
 
 @dataclass
-class Odd:
+class FaultyPlayer:
     """A player that raises, or waits until it is released."""
 
     let_go: threading.Event | None = None
@@ -418,7 +418,7 @@ class Odd:
         return [Reply((ask.legal_moves or [""])[0]) for ask in asks]
 
 
-def against(player: Odd, kept: list[MatchResult]) -> BrowserTable:
+def begin_against(player: FaultyPlayer, kept: list[MatchResult]) -> BrowserTable:
     bench = PlayerPool()
     bench.put({"random": player})
 
@@ -431,7 +431,7 @@ def against(player: Odd, kept: list[MatchResult]) -> BrowserTable:
 
 def test_crashing_player_forfeits() -> None:
     kept: list[MatchResult] = []
-    table = against(Odd(), kept)
+    table = begin_against(FaultyPlayer(), kept)
     table.wait(60)
     assert table.state.end is not None
     said = ["You win.", "Seat 0 (random) crashed (RuntimeError: <b>out of cheese</b>) and forfeits."]
@@ -443,7 +443,7 @@ def test_hanging_player_forfeits_and_the_page_stays_responsive(monkeypatch: pyte
     monkeypatch.setattr(table_module, "TIME_LIMIT", 0.05)
     kept: list[MatchResult] = []
     let_go = threading.Event()
-    table = against(Odd(let_go), kept)
+    table = begin_against(FaultyPlayer(let_go), kept)
     assert table.state.is_waiting or table.state.end
     table.wait(60)
     let_go.set()
@@ -462,7 +462,7 @@ def test_uncreatable_player_says_why() -> None:
 
 def test_no_answer_is_taken_while_others_think() -> None:
     let_go = threading.Event()
-    table = against(Odd(let_go), [])
+    table = begin_against(FaultyPlayer(let_go), [])
     assert table.play(0, "b2").startswith("That answer was for an earlier position.")
     let_go.set()
     table.wait(60)

@@ -30,7 +30,7 @@ class Clock:
 
 
 @dataclass
-class Slow:
+class SlowPlayer:
     """A player that waits until it is released."""
 
     let_go: threading.Event
@@ -78,7 +78,7 @@ def test_least_recently_viewed_table_is_dropped(tables: MatchStore) -> None:
 
 def test_busy_tables_are_not_dropped(tables: MatchStore) -> None:
     let_go = threading.Event()
-    tables._pool.put({"random": Slow(let_go)})
+    tables._pool.put({"random": SlowPlayer(let_go)})
     thinking = begin(tables, seat=1)
     begun = [begin(tables) for _ in range(MAX_OPEN - 1)]
     with tables.hold(begun[0].id):

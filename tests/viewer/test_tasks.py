@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.gymposium.tasks.guessing import Says, a_guess, guessing, misbehaving
+from tests.gymposium.tasks.guessing import ScriptedPlayer, a_guess, guessing, misbehaving
 
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import CHANCE, Event
@@ -33,7 +33,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, *moves: str, results: Mapping[int,
     recorded results, by move."""
     game = guessing("recorded")
     monkeypatch.setattr("gymposium.games.registry.load_game", lambda name: game)
-    [played] = play([MatchJob("m", game, [Says(*moves)], 4)])
+    [played] = play([MatchJob("m", game, [ScriptedPlayer(*moves)], 4)])
     record = Record.from_match(played)
     for number, change in results.items():
         outcome = json.loads(record.events[2 + 2 * number].move)

@@ -74,19 +74,19 @@ def test_vector_and_pettingzoo_environments_copy_too(way: Callable[[Any], Any]) 
     assert str(way(parallel).step(both)) == str(parallel.step(both))
 
 
-class Moody(RandomPlayer):
+class UnseededPlayer(RandomPlayer):
     """A player that does not follow from its seed."""
 
     count = 0
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        Moody.count += 1
+        UnseededPlayer.count += 1
         moves = asks[0].legal_moves or []
-        return [Reply(moves[Moody.count % len(moves)])]
+        return [Reply(moves[UnseededPlayer.count % len(moves)])]
 
 
 def test_unseeded_player_cannot_be_copied_during_a_match() -> None:
-    env = TextGameEnv("connect_four", opponent=Moody())
+    env = TextGameEnv("connect_four", opponent=UnseededPlayer())
     copy.deepcopy(env).reset(seed=0)
     env.reset(seed=0)
     env.step(0)

@@ -137,11 +137,11 @@ def test_random_seat_depends_only_on_the_seed() -> None:
 
 
 def test_missing_reply_names_the_player() -> None:
-    class Silent(ScriptedPlayer):
+    class SilentPlayer(ScriptedPlayer):
         def act(self, asks: Sequence[Ask]) -> list[Reply]:
             return []
 
-    env = TextGameEnv("tic_tac_toe", opponent=Silent("silent", []))
+    env = TextGameEnv("tic_tac_toe", opponent=SilentPlayer("silent", []))
     env.reset(seed=0)
     with pytest.raises(TypeError, match="silent was asked for 1 reply but returned a list of 0"):
         env.step("a1")
@@ -236,7 +236,7 @@ def test_refuses_steps_before_reset_and_after_the_end() -> None:
 BAD = {"illegal": "a1", "unparsable": "I take the centre!"}
 
 
-def begun(on_illegal: str) -> TextGameEnv:
+def begin(on_illegal: str) -> TextGameEnv:
     """Tic-tac-toe in which a1 and b1 are taken and the learner is to move."""
     env = TextGameEnv("tic_tac_toe", on_illegal=on_illegal, opponent=ScriptedPlayer("theirs", ["b1", "b2", "c3"]))
     env.reset(seed=0)
@@ -246,20 +246,20 @@ def begun(on_illegal: str) -> TextGameEnv:
 
 @pytest.mark.parametrize("kind", BAD)
 def test_forfeit_costs_the_minimum_utility(kind: str) -> None:
-    text, reward, over, _, info = begun("forfeit").step(BAD[kind])
+    text, reward, over, _, info = begin("forfeit").step(BAD[kind])
     assert (reward, over, info["reading"], info["result"]) == (-1.0, True, kind, "loss")
     assert info["legal_moves"] == []
     assert "you forfeit it. You lost. Your return is -1." in text
 
 
 def test_illegal_index_is_illegal_too() -> None:
-    _, reward, over, _, info = begun("forfeit").step(6)  # a1
+    _, reward, over, _, info = begin("forfeit").step(6)  # a1
     assert (reward, over, info["reading"]) == (-1.0, True, "illegal")
 
 
 @pytest.mark.parametrize("kind", BAD)
 def test_retry_gives_the_reason_at_no_cost(kind: str) -> None:
-    env = begun("retry(2)")
+    env = begin("retry(2)")
     for _ in range(2):
         text, reward, over, _, info = env.step(BAD[kind])
         assert (reward, over, info["reading"]) == (0.0, False, kind)
@@ -275,7 +275,7 @@ def test_retry_gives_the_reason_at_no_cost(kind: str) -> None:
 
 
 def test_penalties_are_charged_until_the_forfeit() -> None:
-    env = begun("penalty(0.25,2)")
+    env = begin("penalty(0.25,2)")
     rewards = [env.step("a1")[1], env.step("a2")[1], env.step("a1")[1]]
     assert rewards == [-0.25, 0.0, -0.25]
     assert env.step("a1")[1:3] == (-1.0, True)
@@ -284,7 +284,7 @@ def test_penalties_are_charged_until_the_forfeit() -> None:
 
 
 def test_random_policy_substitutes_a_legal_move() -> None:
-    env = begun("random")
+    env = begin("random")
     _, reward, over, _, info = env.step("a1")
     assert (reward, over, info["reading"]) == (0.0, False, "illegal")
     assert [event.seat for event in env.match.events] == [0, 1, 0, 1]

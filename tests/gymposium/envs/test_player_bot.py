@@ -28,7 +28,7 @@ GAMES = [
 ]
 
 
-def evaluated(name: str, player: str = "random", seed: int = 3, matches: int = 3) -> list[list[float]]:
+def evaluate(name: str, player: str = "random", seed: int = 3, matches: int = 3) -> list[list[float]]:
     """The returns of matches in OpenSpiel's loop, with a bot for each seat."""
     game = pyspiel.load_game(name)
     bots = [PlayerBot(player, game, seat, seed=seed) for seat in range(game.num_players())]
@@ -37,15 +37,15 @@ def evaluated(name: str, player: str = "random", seed: int = 3, matches: int = 3
 
 @pytest.mark.parametrize("name", GAMES)
 def test_evaluate_bots_is_deterministic_per_seed(name: str) -> None:
-    assert evaluated(name) == evaluated(name)
+    assert evaluate(name) == evaluate(name)
     state = pyspiel.load_game(name).new_initial_state()
-    assert all(len(returns) == state.num_players() for returns in evaluated(name))
+    assert all(len(returns) == state.num_players() for returns in evaluate(name))
 
 
 def test_matches_differ_by_number_and_seed() -> None:
-    assert len({str(returns) for returns in evaluated("backgammon", matches=8)}) > 1
-    assert [evaluated("tic_tac_toe", seed=seed, matches=8) for seed in (1, 1)].count(
-        evaluated("tic_tac_toe", seed=2, matches=8)
+    assert len({str(returns) for returns in evaluate("backgammon", matches=8)}) > 1
+    assert [evaluate("tic_tac_toe", seed=seed, matches=8) for seed in (1, 1)].count(
+        evaluate("tic_tac_toe", seed=2, matches=8)
     ) == 0
 
 
@@ -56,7 +56,7 @@ def test_search_beats_random_play_in_openspiels_loop() -> None:
     assert sum(returns) > 5
 
 
-class Watching:
+class RecordingPlayer:
     """A player that keeps what it was shown, and replies what it is told to."""
 
     name = "watching"
@@ -76,7 +76,7 @@ class Watching:
 def test_player_sees_exactly_what_its_seat_sees() -> None:
     """The words are those of the same match at a table."""
     game = pyspiel.load_game("kuhn_poker")
-    watching = Watching()
+    watching = RecordingPlayer()
     state = game.new_initial_state()
     for card in (2, 0):
         state.apply_action(card)
@@ -89,7 +89,7 @@ def test_player_sees_exactly_what_its_seat_sees() -> None:
 
 def test_bot_plays_like_a_table_with_the_same_moves() -> None:
     game = pyspiel.load_game("tic_tac_toe")
-    bot = PlayerBot(Watching("b2", "a1"), game, 0, seed=1)
+    bot = PlayerBot(RecordingPlayer("b2", "a1"), game, 0, seed=1)
     state = game.new_initial_state()
     state.apply_action(bot.step(state))
     state.apply_action(0)
@@ -102,18 +102,19 @@ def test_bot_plays_like_a_table_with_the_same_moves() -> None:
 
 def test_player_without_a_legal_move_stops_the_loop() -> None:
     game = pyspiel.load_game("tic_tac_toe")
-    bots = [PlayerBot(Watching("z9"), game, 0, seed=1), pyspiel.make_uniform_random_bot(1, 4)]
+    bots = [PlayerBot(RecordingPlayer("z9"), game, 0, seed=1), pyspiel.make_uniform_random_bot(1, 4)]
     with pytest.raises(GymposiumError, match="watching made no legal move in tic_tac_toe: The reply could not be read"):
         pyspiel.evaluate_bots(game.new_initial_state(), bots, 1)
 
 
 def test_failed_replies_are_retried_or_drawn() -> None:
     game = pyspiel.load_game("tic_tac_toe")
-    watching = Watching("a9", "b2")
+    watching = RecordingPlayer("a9", "b2")
     assert PlayerBot(watching, game, 0, seed=1, on_illegal="retry(1)").step(game.new_initial_state()) == 4
     assert watching.seen[1][3] is not None
     drawn = [
-        PlayerBot(Watching("z"), game, 0, seed=s, on_illegal="random").step(game.new_initial_state()) for s in range(9)
+        PlayerBot(RecordingPlayer("z"), game, 0, seed=s, on_illegal="random").step(game.new_initial_state())
+        for s in range(9)
     ]
     assert len(set(drawn)) > 2
 

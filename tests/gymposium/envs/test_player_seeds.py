@@ -14,7 +14,7 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.replies.reading import READERS, Reader
 
 
-class Rebuilds:
+class DealGuesser:
     """A player that guesses the deal from everything in an ask: its seed and the id of its match."""
 
     name = "rebuilds"
@@ -35,7 +35,7 @@ class Rebuilds:
 
 def test_deal_cannot_be_reconstructed_from_an_ask() -> None:
     """In environments, and in matches without a separate seed for the players."""
-    game, spy = load_game("kuhn_poker"), Rebuilds()
+    game, spy = load_game("kuhn_poker"), DealGuesser()
     env = gymnasium.make("TextKuhnPoker-v0", opponent=spy, seat=1)
     deals = []
     for seed in range(1000, 1030):
@@ -44,7 +44,7 @@ def test_deal_cannot_be_reconstructed_from_an_ask() -> None:
     env.close()
     assert sum(deal in guess for deal, guess in zip(deals, spy.guesses, strict=True)) < 15
 
-    spy = Rebuilds()
+    spy = DealGuesser()
     played = list(play(MatchJob(f"m-{chr(97 + i)}", game, [spy, make_player("random")], i) for i in range(25)))
     deals = [tuple(event.move for event in game.new(one.job.seed).events) for one in played]
     assert sum(deal in guess for deal, guess in zip(deals, spy.guesses, strict=True)) < 15

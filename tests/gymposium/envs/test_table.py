@@ -32,7 +32,7 @@ GAMES = (
 POLICIES = ("forfeit", "random", "retry(1)", "retry(2)", "penalty(0.5)", "penalty(0.25,1)")
 
 
-def careless(failures: Sequence[bool]) -> Callable[[int, int, list[str] | None], str]:
+def make_careless_replies(failures: Sequence[bool]) -> Callable[[int, int, list[str] | None], str]:
     """Replies that follow from the seat and the number of the reply alone, some of which fail."""
 
     def answer(seat: int, turn: int, legal: list[str] | None) -> str:
@@ -44,14 +44,14 @@ def careless(failures: Sequence[bool]) -> Callable[[int, int, list[str] | None],
     return answer
 
 
-class Careless:
+class CarelessPlayer:
     """The same replies as a player."""
 
     name, reader = "outside", READERS["move"]
 
     def __init__(self, failures: Sequence[bool]) -> None:
         self.style: Style = "full"
-        self._answer = careless(failures)
+        self._answer = make_careless_replies(failures)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._answer(ask.seat, ask.turn, ask.legal_moves)) for ask in asks]
@@ -71,7 +71,7 @@ def test_table_records_match_play(
 ) -> None:
     game = load_game(name)
     seats = sorted({seat % game.seats for seat in outside})
-    answer = careless(failures)
+    answer = make_careless_replies(failures)
     table = gymposium.Table(
         game, seats=seats, opponents="random", seed=seed, on_illegal=policy, opening=opening, match_id="m"
     )
@@ -79,7 +79,9 @@ def test_table_records_match_play(
         for asked in table.asked:
             assert asked.seat in seats
             table.answer(asked.seat, answer(asked.seat, asked.ask.turn, asked.legal_moves))
-    players: list[Player] = [Careless(failures) if s in seats else make_player("random") for s in range(game.seats)]
+    players: list[Player] = [
+        CarelessPlayer(failures) if s in seats else make_player("random") for s in range(game.seats)
+    ]
     (played,) = play([MatchJob("m", game, players, seed, on_illegal=FailurePolicy.parse(policy), opening=opening)])
     assert table.record() == Record.from_match(played)
     assert find_first_difference(table.record()) is None
@@ -163,7 +165,7 @@ def test_table_refuses_invalid_arguments(keywords: dict[str, Any], error: type[E
         Table("tic_tac_toe", **keywords)
 
 
-class Fails:
+class FailingPlayer:
     """A player that raises at its second ask."""
 
     name, reader = "fails", READERS["move"]
@@ -178,7 +180,7 @@ class Fails:
 
 
 def test_opponent_exception_propagates_and_ends_the_table() -> None:
-    table = Table("tic_tac_toe", opponents=Fails(), seed=2)
+    table = Table("tic_tac_toe", opponents=FailingPlayer(), seed=2)
     table.answer(0, table.asked[0].legal_moves[0])  # type: ignore[index]
     with pytest.raises(ZeroDivisionError):
         table.answer(0, table.asked[0].legal_moves[0])  # type: ignore[index]
@@ -199,7 +201,7 @@ def test_engine_failure_carries_the_partial_match() -> None:
 
 
 def test_tables_ask_a_shared_player_in_one_batch() -> None:
-    class Counts:
+    class CountingPlayer:
         name, reader = "counts", READERS["move"]
 
         def __init__(self) -> None:
@@ -210,7 +212,7 @@ def test_tables_ask_a_shared_player_in_one_batch() -> None:
             self.calls.append(len(asks))
             return [Reply((ask.legal_moves or [""])[0]) for ask in asks]
 
-    game, opponent, outside = load_game("tic_tac_toe"), Counts(), OutsideSeat(READERS["move"], "compact")
+    game, opponent, outside = load_game("tic_tac_toe"), CountingPlayer(), OutsideSeat(READERS["move"], "compact")
     tables = [Table.from_job(MatchJob(f"m{n}", game, [opponent, outside], n)) for n in range(3)]
     assert all(table.due and not table.asked for table in tables)
     advance_tables(tables)

@@ -149,7 +149,7 @@ def test_text_spaces_are_one_object() -> None:
     assert len(set(samples)) > 200
 
 
-class Counting(RandomPlayer):
+class CountingPlayer(RandomPlayer):
     """The random player, with the number of asks in each call."""
 
     def __init__(self) -> None:
@@ -162,7 +162,7 @@ class Counting(RandomPlayer):
 
 @pytest.mark.parametrize("seat", [0, 1])
 def test_opponents_are_asked_for_all_matches_in_one_call(seat: int) -> None:
-    opponent = Counting()
+    opponent = CountingPlayer()
     env = TextGameVectorEnv("connect_four", num_envs=32, opponent=opponent, seat=seat)
     env.reset(seed=0)
     env.step([3] * 32)
@@ -194,7 +194,7 @@ def test_episode_statistics_match_the_matches(mode: AutoresetMode) -> None:
 # -- one engine that fails
 
 
-class Fails:
+class FailingGame:
     """A game whose engine fails in the method `where` of the match of one seed."""
 
     def __init__(self, game: Any, seed: int, where: str) -> None:
@@ -203,7 +203,7 @@ class Fails:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._game, name)
 
-    def __deepcopy__(self, memo: Any) -> Fails:
+    def __deepcopy__(self, memo: Any) -> FailingGame:
         return self
 
     def new(self, seed: int) -> Any:
@@ -236,7 +236,7 @@ def test_engine_failure_leaves_other_matches_running(tic_tac_toe: Any, where: st
     n, broken = 3, 1
     keywords = {"observation": "dict", "opponent": "mcts-2" if where == "observe" else "random"}
     env = TextGameVectorEnv(
-        Fails(tic_tac_toe, 21, where),
+        FailingGame(tic_tac_toe, 21, where),
         num_envs=n,
         autoreset_mode=mode,
         **keywords,  # type: ignore[arg-type]
@@ -287,7 +287,7 @@ def test_engine_failure_leaves_other_matches_running(tic_tac_toe: Any, where: st
 
 @pytest.mark.parametrize("where", ["new", "apply", "observe"])
 def test_single_environment_failure_carries_the_partial_match(tic_tac_toe: Any, where: str) -> None:
-    env = TextGameEnv(Fails(tic_tac_toe, 4, where))  # type: ignore[arg-type]
+    env = TextGameEnv(FailingGame(tic_tac_toe, 4, where))  # type: ignore[arg-type]
     with pytest.raises(EngineError, match=r"tic_tac_toe .*seed 4") as caught:  # noqa: PT012 - by one or another
         env.reset(seed=4)
         env.step("b2")
@@ -300,7 +300,7 @@ def test_single_environment_failure_carries_the_partial_match(tic_tac_toe: Any, 
     assert not env.step("b2")[2]
 
 
-class Raises(RandomPlayer):
+class RaisingPlayer(RandomPlayer):
     """The random player, which has no connection at its first call."""
 
     def __init__(self) -> None:
@@ -315,7 +315,7 @@ class Raises(RandomPlayer):
 
 @pytest.mark.parametrize("many", [False, True])
 def test_player_exception_is_not_an_engine_error(many: bool) -> None:
-    keywords: dict[str, Any] = {"opponent": Raises()}
+    keywords: dict[str, Any] = {"opponent": RaisingPlayer()}
     env: Any = (
         TextGameVectorEnv("tic_tac_toe", num_envs=2, **keywords) if many else TextGameEnv("tic_tac_toe", **keywords)
     )

@@ -178,7 +178,7 @@ def test_wrapped_text_game_is_the_same_game() -> None:
 
 
 def test_free_text_is_passed_on_unchanged() -> None:
-    class Says:
+    class TextPlayer:
         name, reader, style = "says", READERS["move"], "full"
 
         def act(self, asks: list[Ask]) -> list[Reply]:
@@ -186,7 +186,7 @@ def test_free_text_is_passed_on_unchanged() -> None:
 
     game = load_game("gym:Echo-v0(max_decisions=3)")
     assert (game.spec.free_text, game.num_actions) == (True, 0)
-    (match,) = play([MatchJob("m", game, [Says()], 0)])  # type: ignore[list-item]
+    (match,) = play([MatchJob("m", game, [TextPlayer()], 0)])  # type: ignore[list-item]
     assert next(event.move for event in match.events if event.seat == 0) == "çé ∑!"
     assert len([event for event in match.events if event.seat == 0]) == 3
     assert game.load(match.events).events == match.events

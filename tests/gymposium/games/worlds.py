@@ -16,7 +16,7 @@ from gymposium.games.protocol import Match, Style
 from gymposium_testing import assert_no_leaks, check_leaks
 
 
-def lively(match: Match, rng: random.Random) -> str:
+def choose_lively_move(match: Match, rng: random.Random) -> str:
     legal = match.legal_moves(match.to_move()[0]) or []
     knocks = [move for move in legal if move.startswith(("knock", "meld", "lay off"))]
     return rng.choice(knocks) if knocks and rng.random() < 0.8 else rng.choice(legal)
@@ -53,8 +53,8 @@ def check_worlds(name: str, share: float, matches: int, story: Callable[[Match, 
                 assert str(game.load(world.events).state) == str(world.state)  # type: ignore[attr-defined]
                 worlds, different, knocked = worlds + 1, different + (world.events != true), knocked + late
                 while world.to_move():
-                    world.apply({world.to_move()[0]: lively(world, rng)})
-            match.apply({seat: lively(match, rng)})
+                    world.apply({world.to_move()[0]: choose_lively_move(world, rng)})
+            match.apply({seat: choose_lively_move(match, rng)})
     assert worlds >= 30
     assert different >= 0.9 * worlds
     assert knocked or "hand_size=3" not in name
@@ -66,7 +66,7 @@ def check_nothing_leaks(name: str, matches: int) -> None:
     assert report.worlds >= 10, report
 
 
-class Telling:
+class HintingWording:
     """Words of a game that add a hint about something that the seat may not know."""
 
     def __init__(self, wording: Wording, hint: Callable[[pyspiel.State, int], object]) -> None:
@@ -84,6 +84,6 @@ def check_hint_is_found(
 ) -> None:
     """Check that the leak check finds a hint in the prompts."""
     telling = load_game(name)  # one for everybody: a copy would be the same
-    monkeypatch.setattr(telling, "told", Telling(telling.told, hint))  # type: ignore[attr-defined]
+    monkeypatch.setattr(telling, "told", HintingWording(telling.told, hint))  # type: ignore[attr-defined]
     leaks = check_leaks(telling, matches=matches).leaks
     assert {leak.seat for leak in leaks if leak.fault == "leak" and "prompt" in leak.what} == set(range(telling.seats))

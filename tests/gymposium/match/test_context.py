@@ -24,7 +24,7 @@ RANDOM = make_player("random")
 JOINT = "goofspiel(num_cards=5)"
 
 
-class Short:
+class ShortContextPlayer:
     """Plays at random until its turn `after`, when its context is full."""
 
     name, reader = "short", READERS["move"]
@@ -38,7 +38,7 @@ class Short:
 
 
 def ended(game: str, after: int, policy: str = "forfeit", schedule: Schedule = "rounds", seat: int = 1) -> MatchResult:
-    players = [RANDOM, Short(after)] if seat else [Short(after), RANDOM]
+    players = [RANDOM, ShortContextPlayer(after)] if seat else [ShortContextPlayer(after), RANDOM]
     job = MatchJob("m", load_game(game), players, 4, on_illegal=FailurePolicy.parse(policy))
     [played] = play([job], schedule=schedule)
     return played
@@ -62,7 +62,7 @@ def test_full_context_ends_the_match_under_every_policy(
 
 
 def test_full_contexts_in_a_joint_move_are_both_recorded() -> None:
-    job = MatchJob("m", load_game(JOINT), [Short(1), Short(1)], 0)
+    job = MatchJob("m", load_game(JOINT), [ShortContextPlayer(1), ShortContextPlayer(1)], 0)
     [played] = play([job])
     assert {(failure.kind, failure.seat) for failure in played.ending.failures} == {
         ("out of context", 0),

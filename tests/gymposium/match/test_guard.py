@@ -24,7 +24,7 @@ BAD = {"3", "7"}
 """The matches in which players of these tests fail."""
 
 
-class Failing:
+class FailingPlayer:
     """Plays at random; in the bad matches it does something else from its second turn on."""
 
     name = "failing"
@@ -42,7 +42,7 @@ class Failing:
         return self._instead() if ask.key in BAD and ask.turn else reply  # type: ignore[no-any-return]
 
 
-class Submitting(Failing):
+class FuturePlayer(FailingPlayer):
     """The same player, with futures."""
 
     def submit(self, ask: Ask) -> Future[Reply]:
@@ -70,9 +70,11 @@ def plays(found: dict[str, MatchResult]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("how", [{}, {"at_once": 1}, {"watchdog": Watchdog(60)}])
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("kind", [Failing, Submitting])
+@pytest.mark.parametrize("kind", [FailingPlayer, FuturePlayer])
 @pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel(num_cards=4)"])
-def test_crash_costs_only_its_match(game: str, kind: type[Failing], schedule: Schedule, how: dict[str, Any]) -> None:
+def test_crash_costs_only_its_match(
+    game: str, kind: type[FailingPlayer], schedule: Schedule, how: dict[str, Any]
+) -> None:
     found = matches(kind(raising(ZeroDivisionError("no\nway"))), game, schedule, **how)
     assert plays(found) == plays(matches(RANDOM, game))
     for name in BAD:
@@ -100,24 +102,24 @@ def test_crash_costs_only_its_match(game: str, kind: type[Failing], schedule: Sc
     ],
 )
 def test_invalid_reply_is_a_crash(instead: Callable[[], Any]) -> None:
-    found = matches(Failing(instead), "tic_tac_toe")
+    found = matches(FailingPlayer(instead), "tic_tac_toe")
     assert {name for name, one in found.items() if one.ending.kind == "crashed"} == BAD
     assert plays(found) == plays(matches(RANDOM, "tic_tac_toe"))
 
 
 def test_missing_replies_crash_only_their_matches() -> None:
-    class Short(Failing):
+    class ShortPlayer(FailingPlayer):
         def act(self, asks: Sequence[Ask]) -> list[Reply]:
             return super().act(asks)[: len(asks) - any(ask.key in BAD for ask in asks)]
 
-    found = matches(Short(lambda: None), "tic_tac_toe")
+    found = matches(ShortPlayer(lambda: None), "tic_tac_toe")
     assert {name for name, one in found.items() if one.ending.kind == "crashed"} == BAD
     assert found["3"].ending.detail == "TypeError: player failing was asked for 1 reply but returned a list of 0"
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_infrastructure_errors_are_not_blamed_on_the_player(schedule: Schedule) -> None:
-    gone = Submitting(raising(GymposiumError("The server is gone.")))
+    gone = FuturePlayer(raising(GymposiumError("The server is gone.")))
     for one in matches(gone, "kuhn_poker", schedule).values():
         assert one.ending.seat is None
         assert one.ending.broke_off != bool(one.utilities)
@@ -148,7 +150,7 @@ def test_engine_failure_breaks_off_only_its_match(part: str, schedule: Schedule)
                 raise ZeroDivisionError("dark")
             return Broken(self._whole.new(seed), str(seed) in BAD)
 
-    class Looks(Failing):
+    class Looks(FailingPlayer):
         def _reply(self, ask: Ask) -> Reply:
             ask.observe()
             return RANDOM.act([ask])[0]
@@ -166,7 +168,7 @@ def test_engine_failure_breaks_off_only_its_match(part: str, schedule: Schedule)
 
 
 def test_false_crash_ending_is_detected() -> None:
-    record = Record.from_match(matches(Failing(raising(KeyError("x"))), "tic_tac_toe")["3"])
+    record = Record.from_match(matches(FailingPlayer(raising(KeyError("x"))), "tic_tac_toe")["3"])
     assert record.ending == Ending("crashed", 0, "KeyError: 'x'")
     for ending, difference in [
         (Ending("no legal move", 0), "the replies end where seat 0 is to give one"),

@@ -40,7 +40,7 @@ class NamedPlayer:
         self.style: Style = "compact"
 
 
-class Clumsy(NamedPlayer):
+class ClumsyPlayer(NamedPlayer):
     """Plays at random and sometimes fails, from the ask's stream."""
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
@@ -132,7 +132,7 @@ def test_streaming_matches_rounds_in_any_answer_order(
     game: str, other: str | None, order: list[int], at_once: int, policy: str, swap: bool
 ) -> None:
     n = 2 if game == "openspiel:2048" else 10
-    late = ShuffledPlayer(Clumsy(), order)
+    late = ShuffledPlayer(ClumsyPlayer(), order)
     try:
         seated = [] if other is None else [make_player(other)]
         streamed = told(
@@ -140,14 +140,14 @@ def test_streaming_matches_rounds_in_any_answer_order(
         )
     finally:
         late.stop()
-    in_step = told(play(jobs(game, [Clumsy(), *seated][:: -1 if swap else 1], n, policy)))
+    in_step = told(play(jobs(game, [ClumsyPlayer(), *seated][:: -1 if swap else 1], n, policy)))
     assert streamed == in_step
     assert len(streamed) == n
 
 
 @pytest.mark.parametrize("game", ["goofspiel(num_cards=5)", "leduc_poker", "tic_tac_toe"])
 def test_one_player_in_all_seats(game: str) -> None:
-    clumsy, late = Clumsy(), ShuffledPlayer(Clumsy(), [3, 1, 4, 1, 5])
+    clumsy, late = ClumsyPlayer(), ShuffledPlayer(ClumsyPlayer(), [3, 1, 4, 1, 5])
     try:
         streamed = told(play(jobs(game, [late, late], 20, "retry(1)"), at_once=7, schedule="streaming"))
     finally:
@@ -168,7 +168,7 @@ def test_unknown_schedule_is_an_error() -> None:
 # -- who is asked when
 
 
-class Waits(NamedPlayer):
+class WaitingPlayer(NamedPlayer):
     """Plays at random once the event is set."""
 
     def __init__(self, gate: threading.Event, name: str = "waits") -> None:
@@ -193,7 +193,7 @@ def gate() -> Iterator[threading.Event]:
 
 def test_match_does_not_wait_for_players_of_another(gate: threading.Event) -> None:
     game = load_game("connect_four")
-    slow = MatchJob("slow", game, (Waits(gate), RANDOM), 0)
+    slow = MatchJob("slow", game, (WaitingPlayer(gate), RANDOM), 0)
     quick = [MatchJob(str(seed), game, (RANDOM, RANDOM), seed) for seed in range(5)]
     matches = play([slow, *quick], schedule="streaming")
     assert {next(matches).job.id for _ in quick} == {job.id for job in quick}
@@ -203,7 +203,7 @@ def test_match_does_not_wait_for_players_of_another(gate: threading.Event) -> No
 
 def test_waiting_asks_are_batched_after_a_call(gate: threading.Event) -> None:
     """During the first call three matches begin to wait for the same player."""
-    waits, seen = Waits(gate), [0]
+    waits, seen = WaitingPlayer(gate), [0]
 
     def counts(ask: Ask, future: Future[Reply]) -> None:
         """The other seat of a joint move, asked after `waits`."""
@@ -215,7 +215,7 @@ def test_waiting_asks_are_batched_after_a_call(gate: threading.Event) -> None:
     in_turn, joint = load_game("tic_tac_toe"), load_game("goofspiel(num_cards=3,points_order=descending)")
     first = MatchJob("first", in_turn, (waits, RANDOM), 0)
     short = [MatchJob(f"short-{seed}", in_turn, (RANDOM, RANDOM), seed) for seed in range(3)]
-    later = [MatchJob(f"later-{seed}", joint, (waits, Promises(counts)), seed) for seed in range(3)]
+    later = [MatchJob(f"later-{seed}", joint, (waits, FuturePlayer(counts)), seed) for seed in range(3)]
     assert len(list(play([first, *short, *later], at_once=4, schedule="streaming"))) == 7
     assert waits.calls[:2] == [["first"], ["later-0", "later-1", "later-2"]]
 
@@ -223,13 +223,13 @@ def test_waiting_asks_are_batched_after_a_call(gate: threading.Event) -> None:
 def test_players_of_a_joint_move_run_concurrently() -> None:
     barrier = threading.Barrier(2)
 
-    class Meets(RandomPlayer):
+    class MeetingPlayer(RandomPlayer):
         def act(self, asks: Sequence[Ask]) -> list[Reply]:
             barrier.wait(LONG)
             assert all(len(ask.observe().legal_moves or ()) == len(ask.legal_moves or ()) for ask in asks)
             return super().act(asks)
 
-    job = MatchJob("m", load_game("goofspiel(num_cards=5)"), (Meets(), Meets()), 3)
+    job = MatchJob("m", load_game("goofspiel(num_cards=5)"), (MeetingPlayer(), MeetingPlayer()), 3)
     [played] = play([job], schedule="streaming")
     [in_step] = play([MatchJob("m", job.game, (RANDOM, RANDOM), 3)])
     assert played.events == in_step.events
@@ -258,7 +258,7 @@ def player_threads(*names: str) -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name in {f"player {name}" for name in names}]
 
 
-class Fails(NamedPlayer):
+class FailingPlayer(NamedPlayer):
     """Raises at its third turn."""
 
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
@@ -267,7 +267,7 @@ class Fails(NamedPlayer):
         return RANDOM.act(asks)
 
 
-class Promises(NamedPlayer):
+class FuturePlayer(NamedPlayer):
     """A concurrent player that passes each future to a function and keeps it."""
 
     def __init__(self, do: Callable[[Ask, Future[Reply]], None], name: str = "promises") -> None:
@@ -294,8 +294,8 @@ def at_once(ask: Ask, future: Future[Reply]) -> None:
 
 
 def test_player_exception_propagates_and_cleans_up() -> None:
-    promises, game = Promises(never), load_game("tic_tac_toe")
-    fails, quick = Fails("fails"), RandomPlayer()
+    promises, game = FuturePlayer(never), load_game("tic_tac_toe")
+    fails, quick = FailingPlayer("fails"), RandomPlayer()
     quick.name = "quick"
     stuck = MatchJob("stuck", game, (promises, quick), 0)
     with pytest.raises(LookupError, match="no idea"):
@@ -323,21 +323,21 @@ def test_future_and_submit_exceptions_propagate(error: Any) -> None:
 
     for do in (breaks, refuses):
         with pytest.raises(type(error)) as caught:
-            list(play([MatchJob("m", game, (Promises(do), RANDOM), 0)], schedule="streaming"))
+            list(play([MatchJob("m", game, (FuturePlayer(do), RANDOM), 0)], schedule="streaming"))
         assert caught.value is error
 
 
 def test_wrong_number_of_replies_is_an_error() -> None:
-    class Mute(NamedPlayer):
+    class SilentPlayer(NamedPlayer):
         def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
             return []
 
     with pytest.raises(TypeError, match="player named was asked for 1 reply but returned a list of 0"):
-        list(play([MatchJob("m", load_game("tic_tac_toe"), (Mute(), RANDOM), 0)], schedule="streaming"))
+        list(play([MatchJob("m", load_game("tic_tac_toe"), (SilentPlayer(), RANDOM), 0)], schedule="streaming"))
 
 
 def test_stopping_early_cleans_up(gate: threading.Event) -> None:
-    game, promises, waits = load_game("tic_tac_toe"), Promises(never), Waits(gate, "closed")
+    game, promises, waits = load_game("tic_tac_toe"), FuturePlayer(never), WaitingPlayer(gate, "closed")
     begun = [MatchJob("a", game, (promises, RANDOM), 0), MatchJob("b", game, (waits, RANDOM), 0)]
     matches = play([*begun, MatchJob("c", game, (RANDOM, RANDOM), 0)], schedule="streaming")
     assert next(matches).job.id == "c"
@@ -350,7 +350,7 @@ def test_stopping_early_cleans_up(gate: threading.Event) -> None:
     assert not thread.is_alive()
 
 
-class Says(NamedPlayer):
+class ScriptedPlayer(NamedPlayer):
     def __init__(self, *moves: str, look: bool = False) -> None:
         super().__init__("says")
         self._moves, self._look = moves, look
@@ -363,7 +363,7 @@ class Says(NamedPlayer):
 
 @pytest.mark.parametrize("look", [False, True])
 def test_engine_failure_carries_its_match_and_finished_ones(look: bool) -> None:
-    players = (Says("a1", "c1"), Says("b1", "b2", look=look))
+    players = (ScriptedPlayer("a1", "c1"), ScriptedPlayer("b1", "b2", look=look))
     job = MatchJob("m7", FragileGame("tensor"), players, 3)  # type: ignore[arg-type]
     with pytest.raises(EngineError) as caught:
         list(play([job], schedule="streaming"))
@@ -374,9 +374,9 @@ def test_engine_failure_carries_its_match_and_finished_ones(look: bool) -> None:
 
 def test_finished_matches_are_yielded_before_a_broken_one() -> None:
     """Both matches get their answers together, from one call."""
-    both = Says("a1", "b1", "c1", "b2")
+    both = ScriptedPlayer("a1", "b1", "c1", "b2")
 
-    class Far(Says):
+    class Far(ScriptedPlayer):
         def act(self, asks: Sequence[Ask]) -> list[Reply]:
             return [Reply({"whole": ["a2", "nonsense"], "broken": ["a3", "b2"]}[ask.key][ask.turn]) for ask in asks]
 
@@ -406,7 +406,7 @@ def test_unresponsive_player_forfeits(game: str, kind: str, gate: threading.Even
                 gate.wait()
             return RANDOM.act(asks)
 
-    stuck: Player = Stuck() if kind == "desk" else Promises(after_two)
+    stuck: Player = Stuck() if kind == "desk" else FuturePlayer(after_two)
     others = [MatchJob(f"fine-{seed}", loaded, (RANDOM, RANDOM), seed) for seed in range(5)]
     late = [MatchJob(f"late-{seed}", loaded, (RANDOM, stuck), seed) for seed in range(2)]
     played = {one.job.id: one for one in play([*late, *others], watchdog=Watchdog(0.5), schedule="streaming")}
@@ -416,7 +416,7 @@ def test_unresponsive_player_forfeits(game: str, kind: str, gate: threading.Even
         assert find_first_difference(Record.from_match(one)) is None
         if name == "late-0":
             assert sum(turn.seat == 1 for turn in one.turns) == 2
-    if isinstance(stuck, Promises):
+    if isinstance(stuck, FuturePlayer):
         assert [future.cancelled() for future in stuck.futures].count(True) == 2
 
 
@@ -428,14 +428,14 @@ def test_late_answer_is_ignored() -> None:
         future.set_running_or_notify_cancel()  # as in an executor: it cannot be cancelled any more
 
     for end in (lambda f: f.set_result(Reply("b2")), lambda f: f.set_exception(LookupError("late"))):
-        slow = Promises(running)
+        slow = FuturePlayer(running)
 
-        def lets(ask: Ask, future: Future[Reply], end: Any = end, slow: Promises = slow) -> None:
+        def lets(ask: Ask, future: Future[Reply], end: Any = end, slow: FuturePlayer = slow) -> None:
             if ask.turn == 1:
                 end(slow.futures[0])
             at_once(ask, future)
 
-        waiting = [MatchJob("late", game, (slow, RANDOM), 0), MatchJob("next", game, (Promises(lets), RANDOM), 1)]
+        waiting = [MatchJob("late", game, (slow, RANDOM), 0), MatchJob("next", game, (FuturePlayer(lets), RANDOM), 1)]
         late, following = play(waiting, at_once=1, watchdog=Watchdog(0.5), schedule="streaming")
         assert (late.ending, late.turns) == (Ending("timed out", 0), [])
         assert following.ending == OVER
@@ -443,7 +443,7 @@ def test_late_answer_is_ignored() -> None:
 
 def test_overdue_player_is_not_asked_again_before_it_answers(gate: threading.Event) -> None:
     """Asks that wait for the player have their own deadline."""
-    waits = Waits(gate)
+    waits = WaitingPlayer(gate)
     jobs = [MatchJob(str(seed), load_game("tic_tac_toe"), (waits, RANDOM), seed) for seed in range(3)]
     played = list(play(jobs, at_once=1, watchdog=Watchdog(0.05), schedule="streaming"))
     assert [result.ending for result in played] == [Ending("timed out", 0)] * 3
@@ -451,7 +451,7 @@ def test_overdue_player_is_not_asked_again_before_it_answers(gate: threading.Eve
 
 
 def test_asks_queued_for_an_overdue_player_time_out_too(gate: threading.Event) -> None:
-    game, waits = load_game("tic_tac_toe"), Waits(gate)
+    game, waits = load_game("tic_tac_toe"), WaitingPlayer(gate)
     first, *later = [MatchJob(f"late-{seed}", game, (waits, RANDOM), seed) for seed in range(4)]
     short = [MatchJob(f"short-{seed}", game, (RANDOM, RANDOM), seed) for seed in range(3)]
     played = list(play([first, *short, *later], at_once=4, watchdog=Watchdog(0.3), schedule="streaming"))
@@ -473,7 +473,7 @@ def test_call_time_limit_scales_with_its_asks(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(module, "SimpleQueue", Queue)
     monkeypatch.setattr(module, "monotonic", lambda: 0.0)
     # the first call asks for all three matches at once
-    game, player = load_game("tic_tac_toe"), Clumsy()
+    game, player = load_game("tic_tac_toe"), ClumsyPlayer()
     jobs = [MatchJob(str(seed), game, (player, RANDOM), seed) for seed in range(3)]
     assert len(list(play(jobs, watchdog=Watchdog(LONG), schedule="streaming"))) == 3
     assert limits[0] == 3 * LONG
@@ -485,6 +485,6 @@ def test_watchdog_does_not_affect_timely_players() -> None:
         return told(play(jobs("kuhn_poker", (RANDOM, RANDOM), 20), watchdog=watchdog, schedule=schedule))
 
     assert some("streaming", Watchdog(LONG)) == some("rounds", None)
-    job = MatchJob("m", load_game("tic_tac_toe"), (Fails(), RANDOM), 0)
+    job = MatchJob("m", load_game("tic_tac_toe"), (FailingPlayer(), RANDOM), 0)
     with pytest.raises(LookupError):
         list(play([job], watchdog=Watchdog(LONG), schedule="streaming"))

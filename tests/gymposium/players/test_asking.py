@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 TTT = load_game("tic_tac_toe")
 
 
-class Failing:
+class FailingPlayer:
     """A player that fails at each ask."""
 
     name, reader, style = "failing", READERS["move"], "compact"
@@ -37,7 +37,7 @@ class Failing:
         raise ZeroDivisionError("division by zero")
 
 
-class Remote(Failing):
+class RemoteFailingPlayer(FailingPlayer):
     """A failing player whose replies are futures."""
 
     def submit(self, ask: Ask) -> Future[Reply]:
@@ -46,7 +46,7 @@ class Remote(Failing):
         return future
 
 
-def _play(player: Failing, schedule: Schedule = "rounds", watchdog: Watchdog | None = None) -> None:
+def _play(player: FailingPlayer, schedule: Schedule = "rounds", watchdog: Watchdog | None = None) -> None:
     list(play([MatchJob("m", TTT, [player, player], 0)], schedule=schedule, watchdog=watchdog))
 
 
@@ -54,18 +54,18 @@ def _step(player: Player) -> None:
     TextGameEnv("tic_tac_toe", opponent=player, seat=1).reset(seed=0)
 
 
-def _bot(player: Failing) -> None:
+def _bot(player: FailingPlayer) -> None:
     PlayerBot(player, "tic_tac_toe", 0, seed=0).step(TTT.new(0).state)
 
 
 WAYS: dict[str, Callable[[], object]] = {
-    "rounds": lambda: _play(Failing()),
-    "streaming": lambda: _play(Failing(), "streaming"),
-    "futures": lambda: _play(Remote(), "streaming"),
-    "watchdog": lambda: _play(Failing(), watchdog=Watchdog(60)),
-    "environment": lambda: _step(Failing()),
-    "bot": lambda: _bot(Failing()),
-    "server": lambda: _step(SharedPlayer(Failing())),
+    "rounds": lambda: _play(FailingPlayer()),
+    "streaming": lambda: _play(FailingPlayer(), "streaming"),
+    "futures": lambda: _play(RemoteFailingPlayer(), "streaming"),
+    "watchdog": lambda: _play(FailingPlayer(), watchdog=Watchdog(60)),
+    "environment": lambda: _step(FailingPlayer()),
+    "bot": lambda: _bot(FailingPlayer()),
+    "server": lambda: _step(SharedPlayer(FailingPlayer())),
 }
 
 
@@ -80,23 +80,23 @@ def test_player_and_its_file_are_named(way: str) -> None:
 
 @pytest.mark.parametrize("replies", [["a1"], [], None, [Reply(3)]])  # type: ignore[arg-type]
 def test_invalid_replies_are_blamed_on_the_player(replies: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Failing, "act", lambda self, asks: replies)
+    monkeypatch.setattr(FailingPlayer, "act", lambda self, asks: replies)
     with pytest.raises(TypeError, match="player failing") as raised:
-        _play(Failing())
+        _play(FailingPlayer())
     assert get_blame_note(raised.value) == f"The player 'failing' failed in {__file__}."
 
 
 def test_player_cannot_exit_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Failing, "act", lambda self, asks: sys.exit(0))
+    monkeypatch.setattr(FailingPlayer, "act", lambda self, asks: sys.exit(0))
     with pytest.raises(RuntimeError, match=re.escape("it ended the program (SystemExit: 0)")):
-        ask_player(Failing(), [])
+        ask_player(FailingPlayer(), [])
 
 
 def test_only_player_faults_are_noted_and_only_once() -> None:
     error, refusal, mistake = KeyError("x"), BadOption("Write it so."), IllegalMove(0, "x", ["y"])
     for one in (error, refusal, mistake):
-        blame(one, "first", Failing)
-        blame(one, "second", Failing)
+        blame(one, "first", FailingPlayer)
+        blame(one, "second", FailingPlayer)
     assert (len(error.__notes__), get_blame_note(refusal)) == (1, "")
     assert get_blame_note(mistake) == get_blame_note(error) == f"The player 'first' failed in {__file__}."
 

@@ -107,7 +107,7 @@ def decisions(events: Sequence[Event], game: Game) -> Iterator[int]:
         end += len(game.load(events[:end]).to_move())
 
 
-class Retold:
+class ReplayedMatch:
     """A match that is played once more as it was, decision by decision."""
 
     def __init__(self, game: Game, events: Sequence[Event]) -> None:
@@ -121,10 +121,10 @@ class Retold:
         return bool(self._stages)
 
 
-def searched(game: Game, events: Sequence[Event], seat: int, seed: int) -> list[str]:
+def search_moves(game: Game, events: Sequence[Event], seat: int, seed: int) -> list[str]:
     """What search answers at each decision of the seat along these events, remembering its worlds from one to the
     next as in play."""
-    retold: Any = Retold(game, events)
+    retold: Any = ReplayedMatch(game, events)
     sitting, player, answers = MatchContext(retold, "m", seed), MctsPlayer(12), []
     while True:
         if seat in retold.to_move():
@@ -142,9 +142,9 @@ def test_remembered_worlds_do_not_leak_hidden_information(name: str) -> None:
         for match, seat in walk(game, seed):
             if seat not in {event.seat for event in match.events}:
                 continue  # its first decision: there is nothing to remember yet
-            first = searched(game, match.events, seat, seed)
+            first = search_moves(game, match.events, seat, seed)
             for world in others(match, seat, rng):
-                assert searched(game, world.events, seat, seed) == first
+                assert search_moves(game, world.events, seat, seed) == first
                 compared += 1
     assert compared >= 12
 

@@ -26,7 +26,7 @@ class WeakList(list[str]):
     """A list that can be looked after."""
 
 
-class Remembers:
+class MemoryPlayer:
     """Plays what it has played least often, as far as it remembers, and fails at its second turn."""
 
     name, reader = "remembers", READERS["move"]
@@ -36,8 +36,8 @@ class Remembers:
         self.seen: dict[tuple[str, int], list[int]] = {}
         self.kept: list[weakref.ref[WeakList]] = []
 
-    def __reduce__(self) -> tuple[type[Remembers], tuple[()]]:
-        return Remembers, ()
+    def __reduce__(self) -> tuple[type[MemoryPlayer], tuple[()]]:
+        return MemoryPlayer, ()
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [self._reply(ask) for ask in asks]
@@ -59,7 +59,7 @@ class Remembers:
 
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
 def test_memory_belongs_to_one_seat_of_one_match(schedule: Schedule) -> None:
-    player, policy = Remembers(), FailurePolicy.parse("retry(1)")
+    player, policy = MemoryPlayer(), FailurePolicy.parse("retry(1)")
     for game in ("connect_four", "goofspiel(num_cards=5)"):
         jobs = [MatchJob(f"{game}-{n}", load_game(game), [player, player], n, on_illegal=policy) for n in range(6)]
         list(play(jobs, schedule=schedule))
@@ -74,7 +74,7 @@ def test_memory_belongs_to_one_seat_of_one_match(schedule: Schedule) -> None:
 
 @pytest.mark.parametrize("way", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 def test_copied_player_keeps_its_memory(way: Callable[[Any], Any]) -> None:
-    env = TextGameEnv("connect_four", opponent=Remembers(), seat=1, on_illegal="retry(1)")
+    env = TextGameEnv("connect_four", opponent=MemoryPlayer(), seat=1, on_illegal="retry(1)")
     _, info = env.reset(seed=0)
     for column in (-1, -2, -1):
         *_, info = env.step(info["legal_moves"][column])

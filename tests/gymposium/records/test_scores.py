@@ -93,7 +93,7 @@ def test_equal_values_still_have_an_interval() -> None:
     draws = estimate_mean([0.0] * 10, (-1.0, 1.0))
     assert draws.low == -draws.high < -0.3
     score = Score()
-    for match in play(MatchJob(str(seed), load_game("pig"), [Silent()] * 2, seed) for seed in range(4)):
+    for match in play(MatchJob(str(seed), load_game("pig"), [SilentPlayer()] * 2, seed) for seed in range(4)):
         score.add(match, match.ending.seat or 0)
     assert score.mean_return() == four
 
@@ -116,7 +116,7 @@ def test_bounded_mean_intervals_cover_the_mean() -> None:
             assert covered >= 0.94, (count, shares, covered)
 
 
-class Silent:
+class SilentPlayer:
     """Never replies with a move."""
 
     name = "silent"
@@ -127,7 +127,7 @@ class Silent:
         return [Reply("")] * len(asks)
 
 
-class Mumbling(Silent):
+class MumblingPlayer(SilentPlayer):
     """Replies with text, but no move, from its second attempt on."""
 
     def __init__(self) -> None:
@@ -138,8 +138,8 @@ class Mumbling(Silent):
         return [Reply("  " if self.asked == 1 else f"hm {self.asked}")] * len(asks)
 
 
-@pytest.mark.parametrize(("player", "example"), [(Silent(), ""), (Mumbling(), "hm 2")])
-def test_unparsable_example_prefers_replies_with_text(player: Silent, example: str) -> None:
+@pytest.mark.parametrize(("player", "example"), [(SilentPlayer(), ""), (MumblingPlayer(), "hm 2")])
+def test_unparsable_example_prefers_replies_with_text(player: SilentPlayer, example: str) -> None:
     job = MatchJob("m", load_game("tic_tac_toe"), [player] * 2, 1, on_illegal=FailurePolicy.parse("retry(3)"))
     [played] = play([job])
     score = Score()
@@ -186,7 +186,7 @@ def test_score_counts_each_given_seat() -> None:
 class FiringWatchdog:
     """A watchdog that fires at once for the player of seat 1."""
 
-    def act(self, player: Silent, asks: Sequence[Ask]) -> list[Reply] | None:
+    def act(self, player: SilentPlayer, asks: Sequence[Ask]) -> list[Reply] | None:
         return None if asks[0].seat else [Reply(ask.legal_moves[0]) for ask in asks if ask.legal_moves]
 
 
@@ -202,7 +202,7 @@ def test_repr_of_a_large_score_is_short() -> None:
 
 
 def test_score_counts_own_timeouts_and_penalized_bounds() -> None:
-    job = MatchJob("m", load_game("kuhn_poker"), [Silent(), Silent()], 0)
+    job = MatchJob("m", load_game("kuhn_poker"), [SilentPlayer(), SilentPlayer()], 0)
     [played] = play([job], watchdog=FiringWatchdog())  # type: ignore[arg-type]
     scores = [Score(), Score()]
     for seat, score in enumerate(scores):

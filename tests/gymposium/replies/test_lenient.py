@@ -998,7 +998,7 @@ def test_marks_are_found_in_order() -> None:
 # records
 
 
-class Chatty:
+class ChattyPlayer:
     """A player that answers in prose with a tagged move, and now and then with two."""
 
     name = "chatty"
@@ -1011,7 +1011,7 @@ class Chatty:
 
 
 def chatty_record() -> Record:
-    [played] = play([MatchJob("m", load_game("tic_tac_toe"), [Chatty(), make_player("random")], 1)])  # type: ignore[list-item]
+    [played] = play([MatchJob("m", load_game("tic_tac_toe"), [ChattyPlayer(), make_player("random")], 1)])  # type: ignore[list-item]
     return Record.from_match(played)
 
 

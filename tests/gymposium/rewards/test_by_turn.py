@@ -25,7 +25,7 @@ POLICIES = ("forfeit", "random", "retry(2)", "penalty(0.3,4)")
 
 
 @dataclass
-class Clumsy:
+class ClumsyPlayer:
     """Plays at random, and sometimes replies with nonsense."""
 
     fails: float
@@ -42,7 +42,7 @@ def _any(ask: Ask) -> str:
 
 
 @dataclass
-class Says:
+class ScriptedPlayer:
     """Gives these replies in order; None stands for a full context."""
 
     texts: Sequence[str | None]
@@ -56,7 +56,7 @@ class Says:
 
 
 def played(
-    game: str, *players: Clumsy | Says, policy: str = "forfeit", seed: int = 0, noted: bool = True
+    game: str, *players: ClumsyPlayer | ScriptedPlayer, policy: str = "forfeit", seed: int = 0, noted: bool = True
 ) -> MatchResult:
     loaded = load_game(game)
     job = MatchJob("m", loaded, players, seed, on_illegal=FailurePolicy.parse(policy), store_returns=noted)
@@ -77,7 +77,7 @@ def split(trajectory: Trajectory, name: str = "returns") -> tuple[float, ...]:
     noted=st.booleans(),
 )
 def test_turn_rewards_sum_to_the_total(game: str, policy: str, fails: float, seed: int, noted: bool) -> None:
-    match = played(game, *[Clumsy(fails)] * load_game(game).seats, policy=policy, seed=seed, noted=noted)
+    match = played(game, *[ClumsyPlayer(fails)] * load_game(game).seats, policy=policy, seed=seed, noted=noted)
     for seat in range(match.job.game.seats):
         mine = Trajectory.from_match(match, seat)
         assert math.isclose(math.fsum(turn.penalty for turn in mine.turns), mine.penalty)
@@ -103,7 +103,7 @@ def test_each_move_of_2048_gets_its_pay(schedule: Schedule) -> None:
 
 
 def test_final_payoff_goes_to_the_last_turn() -> None:
-    match = played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"]))
+    match = played("tic_tac_toe", ScriptedPlayer(["a1", "b1", "c1"]), ScriptedPlayer(["a2", "b2"]))
     assert split(Trajectory.from_match(match, 0)) == (0.0, 0.0, 1.0)
     assert split(Trajectory.from_match(match, 1)) == (0.0, -1.0)
 
@@ -118,28 +118,30 @@ def test_final_payoff_goes_to_the_last_turn() -> None:
 )
 @pytest.mark.parametrize("noted", [True, False])
 def test_penalty_belongs_to_the_failed_turn(name: str, expected: tuple[float, ...], noted: bool) -> None:
-    mine = Says(["a1", "nonsense", "a1", "b1", "c1"])
-    match = played("tic_tac_toe", mine, Says(["a2", "b2"]), policy="penalty(0.25)", noted=noted)
+    mine = ScriptedPlayer(["a1", "nonsense", "a1", "b1", "c1"])
+    match = played("tic_tac_toe", mine, ScriptedPlayer(["a2", "b2"]), policy="penalty(0.25)", noted=noted)
     assert split(Trajectory.from_match(match, 0), name) == pytest.approx(expected)
 
 
 def test_retried_turn_costs_nothing() -> None:
-    mine = Says(["a1", "nonsense", "b1", "c1"])
-    match = played("tic_tac_toe", mine, Says(["a2", "b2"]), policy="retry(1)")
+    mine = ScriptedPlayer(["a1", "nonsense", "b1", "c1"])
+    match = played("tic_tac_toe", mine, ScriptedPlayer(["a2", "b2"]), policy="retry(1)")
     assert split(Trajectory.from_match(match, 0)) == (0.0, 0.0, 0.0, 1.0)
 
 
 def test_forfeit_is_charged_to_the_forfeiting_turn() -> None:
-    match = played("tic_tac_toe", Says(["a1", "nonsense", "nonsense"]), Says(["a2"]), policy="penalty(0.25,1)")
+    match = played(
+        "tic_tac_toe", ScriptedPlayer(["a1", "nonsense", "nonsense"]), ScriptedPlayer(["a2"]), policy="penalty(0.25,1)"
+    )
     assert match.returns == (-1.25, 1.0)
     assert split(Trajectory.from_match(match, 0)) == (0.0, -0.25, -1.0)
     assert split(Trajectory.from_match(match, 1)) == (1.0,)
 
 
 def test_giving_up_2048_loses_earlier_pay_on_the_last_turn() -> None:
-    whole = played("2048", Clumsy(0.0), seed=3)
+    whole = played("2048", ClumsyPlayer(0.0), seed=3)
     moves: list[str | None] = [event.move for event in whole.events if event.seat == 0][:40]
-    match = played("2048", Says([*moves, None]), seed=3)
+    match = played("2048", ScriptedPlayer([*moves, None]), seed=3)
     mine = Trajectory.from_match(match, 0)
     assert (mine.truncated, len(mine.turns), mine.returns) == (True, 40, (0.0,))
     found = split(mine)
@@ -148,20 +150,22 @@ def test_giving_up_2048_loses_earlier_pay_on_the_last_turn() -> None:
 
 
 def test_pay_before_the_first_turn_goes_to_it() -> None:
-    mine = Trajectory.from_match(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
+    mine = Trajectory.from_match(
+        played("tic_tac_toe", ScriptedPlayer(["a1", "b1", "c1"]), ScriptedPlayer(["a2", "b2"])), 0
+    )
     turns = [replace(turn, before=before) for turn, before in zip(mine.turns, [3.0, 5.0, 4.0], strict=True)]
     assert split(replace(mine, turns=turns, utilities=(10.0, -10.0))) == (5.0, -1.0, 6.0)
 
 
 def test_pay_is_stored_only_on_request() -> None:
-    match = played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"]), noted=False)
+    match = played("tic_tac_toe", ScriptedPlayer(["a1", "b1", "c1"]), ScriptedPlayer(["a2", "b2"]), noted=False)
     assert {turn.before for turn in match.turns} == {None}
     assert [reward.turns for reward in make_reward("returns")([Trajectory.from_match(match, 0)])] == [None]
     assert split(Trajectory.from_match(match, 0)) == (0.0, 0.0, 1.0)
 
 
 def test_seat_never_asked_has_no_turns() -> None:
-    match = played("tic_tac_toe", Says(["nonsense"]), Says([]))
+    match = played("tic_tac_toe", ScriptedPlayer(["nonsense"]), ScriptedPlayer([]))
     other = Trajectory.from_match(match, 1)
     [reward] = make_reward("returns")([other])
     assert (reward.total, reward.turns, split_reward(reward, other)) == (1.0, None, ())
@@ -177,14 +181,18 @@ def test_seat_never_asked_has_no_turns() -> None:
     ],
 )
 def test_invalid_splits_are_refused(turns: tuple[float, ...], message: str) -> None:
-    mine = Trajectory.from_match(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
+    mine = Trajectory.from_match(
+        played("tic_tac_toe", ScriptedPlayer(["a1", "b1", "c1"]), ScriptedPlayer(["a2", "b2"])), 0
+    )
     with pytest.raises(BadReward, match=message):
         CheckedReward("mine", lambda group: [Reward(1.0, turns=turns)])([mine])
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=30), st.randoms())
 def test_rounding_errors_are_tolerated(values: list[float], rng: random.Random) -> None:
-    mine = Trajectory.from_match(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
+    mine = Trajectory.from_match(
+        played("tic_tac_toe", ScriptedPlayer(["a1", "b1", "c1"]), ScriptedPlayer(["a2", "b2"])), 0
+    )
     long = replace(mine, turns=[mine.turns[0]] * len(values))
     shuffled = rng.sample(values, len(values))
     CheckedReward("mine", lambda group: [Reward(sum(shuffled), turns=tuple(values))])([long])
@@ -194,7 +202,9 @@ def test_reward_may_decline_to_rate_a_group() -> None:
     def asleep(group: Sequence[Trajectory]) -> list[Reward]:
         raise UnratedGroup("the judge is asleep", "It snored.")
 
-    mine = Trajectory.from_match(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
+    mine = Trajectory.from_match(
+        played("tic_tac_toe", ScriptedPlayer(["a1", "b1", "c1"]), ScriptedPlayer(["a2", "b2"])), 0
+    )
     with pytest.raises(UnratedGroup, match=r"not rated: the judge is asleep\. It snored\.") as caught:
         CheckedReward("mine", asleep)([mine])
     assert caught.value.reason == "the judge is asleep"

@@ -28,7 +28,7 @@ from gymposium.rewards.protocol import CheckedReward, Reward
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "hooks" / "gymposium_rewards.md"
 
 
-class Says:
+class ScriptedPlayer:
     """Gives these replies in order."""
 
     name = "says"
@@ -44,7 +44,7 @@ class Says:
 
 def played(*texts: Sequence[str], game: str = "tic_tac_toe", on_illegal: str = "forfeit") -> MatchResult:
     """One match in which each seat gives its own replies."""
-    players = [Says(*said) for said in texts]
+    players = [ScriptedPlayer(*said) for said in texts]
     return next(play([MatchJob("m", load_game(game), players, 0, on_illegal=FailurePolicy.parse(on_illegal))]))
 
 

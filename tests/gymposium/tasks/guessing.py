@@ -136,7 +136,7 @@ def misbehaving(how: str) -> str:
     return Call("misbehave", {"how": how}).json
 
 
-class Says:
+class ScriptedPlayer:
     """A player that gives these replies in order."""
 
     name = "says"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
-from tests.gymposium.tasks.guessing import Meeting, Says, a_guess, guessing, misbehaving
+from tests.gymposium.tasks.guessing import Meeting, ScriptedPlayer, a_guess, guessing, misbehaving
 
 from gymposium import Table, make_player
 from gymposium.games.protocol import CHANCE, Event
@@ -31,14 +31,14 @@ def played(game: ToolGame, *players: Any, schedule: Schedule = "rounds", seed: i
 def test_calls_of_many_matches_run_concurrently(schedule: Schedule) -> None:
     """Each call waits until those of all matches have begun."""
     game = guessing(meeting=Meeting(32))
-    results = played(game, *[Says(misbehaving("meet"), a_guess(4))] * 32, schedule=schedule)
+    results = played(game, *[ScriptedPlayer(misbehaving("meet"), a_guess(4))] * 32, schedule=schedule)
     assert [result.paid for result in results] == [(1.0,)] * 32
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_broken_world_costs_only_its_match(schedule: Schedule) -> None:
     game = guessing()
-    good, bad = Says(a_guess(2), a_guess(4)), Says(a_guess(2), misbehaving("raise"))
+    good, bad = ScriptedPlayer(a_guess(2), a_guess(4)), ScriptedPlayer(a_guess(2), misbehaving("raise"))
     results = played(game, good, bad, good, schedule=schedule)
     assert [result.ending.kind for result in results] == ["over", "broke off", "over"]
     assert results[1].ending.detail == "The tool misbehave failed: OSError: the server is gone"
@@ -48,12 +48,12 @@ def test_broken_world_costs_only_its_match(schedule: Schedule) -> None:
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_unopenable_task_breaks_off_before_it_begins(schedule: Schedule) -> None:
-    (result,) = played(guessing(reachable=False), Says(a_guess(1)), schedule=schedule)
+    (result,) = played(guessing(reachable=False), ScriptedPlayer(a_guess(1)), schedule=schedule)
     assert (result.ending.kind, result.events) == ("broke off", [])
     assert result.ending.detail == "The opening of the task failed: ConnectionError: no server answers"
 
 
-class Keeps(Says):
+class RetainingPlayer(ScriptedPlayer):
     """A player that keeps what it was asked, as one may that is slow to let go of a match."""
 
     kept: ClassVar[list[Ask]] = []
@@ -67,7 +67,7 @@ class Keeps(Says):
 @pytest.mark.parametrize("last", [a_guess(4), "no call", misbehaving("raise")])
 def test_world_is_closed_with_its_match(last: str, schedule: Schedule) -> None:
     game = guessing()
-    played(game, Keeps(a_guess(2), last), schedule=schedule)
+    played(game, RetainingPlayer(a_guess(2), last), schedule=schedule)
     start(asyncio.sleep(0)).result()  # after the closing, which nobody waits for
     assert [world.closed for world in game.tasks.opened] == [1]  # type: ignore[attr-defined]
 
@@ -81,7 +81,7 @@ def test_open_tasks_are_limited(schedule: Schedule) -> None:
     def jobs() -> Iterator[MatchJob]:
         for number in range(8):
             still_open.append(sum(not world.over() for world in game.tasks.opened))  # type: ignore[attr-defined]
-            yield MatchJob(f"m{number}", game, [Says(a_guess(number % 2), a_guess(4), a_guess(4))], 4)
+            yield MatchJob(f"m{number}", game, [ScriptedPlayer(a_guess(number % 2), a_guess(4), a_guess(4))], 4)
 
     assert [result.paid for result in play(jobs(), schedule=schedule)] == [(1.0,)] * 8
     assert max(still_open) == 3  # the job that is held back has been taken
@@ -96,7 +96,7 @@ def test_table_raises_the_world_failure() -> None:
 
 
 def test_reply_without_a_call_is_unparsable() -> None:
-    (result,) = played(guessing(), Says("Four!"))
+    (result,) = played(guessing(), ScriptedPlayer("Four!"))
     assert (result.ending.kind, result.turns[0].reading) == ("no legal move", "unparsable")
 
 
@@ -108,7 +108,11 @@ def test_random_player_calls_tools() -> None:
 @pytest.mark.parametrize("purity", ["pure", "recorded"])
 def test_records_replay(purity: Any) -> None:
     game = guessing(purity)
-    players = [Says(a_guess(2), a_guess(4)), Says(a_guess(2), "?"), Says(a_guess(2), misbehaving("raise"))]
+    players = [
+        ScriptedPlayer(a_guess(2), a_guess(4)),
+        ScriptedPlayer(a_guess(2), "?"),
+        ScriptedPlayer(a_guess(2), misbehaving("raise")),
+    ]
     for result in played(game, *players):
         opened = len(game.tasks.opened)  # type: ignore[attr-defined]
         difference = find_replay_difference(game, Record.from_match(result))
@@ -118,7 +122,7 @@ def test_records_replay(purity: Any) -> None:
 
 
 def test_changed_result_of_a_pure_tool_is_detected() -> None:
-    (result,) = played(guessing(), Says(a_guess(2), a_guess(4)))
+    (result,) = played(guessing(), ScriptedPlayer(a_guess(2), a_guess(4)))
     record = Record.from_match(result)
     outcome = record.events[2].move.replace("higher", "lower")
     changed = replace(record, events=[*record.events[:2], Event(CHANCE, outcome), *record.events[3:]])

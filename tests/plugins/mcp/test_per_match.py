@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium
 import pettingzoo
 import pytest
-from tests.gymposium.tasks.guessing import Says
+from tests.gymposium.tasks.guessing import ScriptedPlayer
 from tests.plugins.mcp.making import RAW, call, playing, write_world
 
 from gymposium.errors import GymposiumError
@@ -52,7 +52,7 @@ def write_start(folder: Path, **server: Any) -> Path:
 
 
 def jobs(game: Any, plays: Sequence[Sequence[str]]) -> list[MatchJob]:
-    return [MatchJob(f"m{number}", game, [Says(*replies)], number) for number, replies in enumerate(plays)]
+    return [MatchJob(f"m{number}", game, [ScriptedPlayer(*replies)], number) for number, replies in enumerate(plays)]
 
 
 def count_concurrent(noted: str) -> int:

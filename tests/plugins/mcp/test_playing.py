@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.commands import run_command
-from tests.gymposium.tasks.guessing import Says
+from tests.gymposium.tasks.guessing import ScriptedPlayer
 from tests.plugins.mcp.making import RAW, call, playing, write_world
 
 from gymposium import load_game
@@ -42,7 +42,7 @@ def game(file: Path) -> Iterator[ToolGame]:
 
 
 def played(game: ToolGame, *replies: str) -> MatchResult:
-    (result,) = play([MatchJob("m", game, [Says(*replies)], 0)])
+    (result,) = play([MatchJob("m", game, [ScriptedPlayer(*replies)], 0)])
     return result
 
 
@@ -283,7 +283,7 @@ def write_noting_world(folder: Path, *, stubborn: bool = False) -> Path:
 
 def test_matches_share_one_server(tmp_path: Path) -> None:
     with playing(write_noting_world(tmp_path)) as game:
-        players = [Says(call("echo", str(number)), call("answer", "4")) for number in range(8)]
+        players = [ScriptedPlayer(call("echo", str(number)), call("answer", "4")) for number in range(8)]
         results = [*play(MatchJob(f"m{number}", game, [player], number) for number, player in enumerate(players))]
         assert [result.paid for result in results] == [(1.0,)] * 8
     assert (tmp_path / "noted").read_text() == "started ended"

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from tests.gymposium.http.conftest import start  # noqa: F401 (a fixture)
-from tests.gymposium.tasks.guessing import Says
+from tests.gymposium.tasks.guessing import ScriptedPlayer
 from websockets.sync.server import ServerConnection, serve
 
 import gymposium
@@ -86,7 +86,7 @@ def scripted(*answers: str | None) -> Answer:
 
 
 def played(game: str, *replies: str, file: Path | None = None) -> MatchResult:
-    (result,) = play([MatchJob("m", load_game(game), [Says(*replies)], 7)])
+    (result,) = play([MatchJob("m", load_game(game), [ScriptedPlayer(*replies)], 7)])
     if file is not None:
         with RecordWriter(file) as writer:
             writer.write(result)
@@ -221,7 +221,7 @@ def test_redirections_are_not_followed(serving) -> None:
 )
 def test_failing_server_pays_nothing(serving, tmp_path: Path, answer: str | None, why: str) -> None:
     game = load_game(serving(scripted(answer)))
-    (result,) = play([MatchJob("m", game, [Says("a")], 7)], schedule="streaming")
+    (result,) = play([MatchJob("m", game, [ScriptedPlayer("a")], 7)], schedule="streaming")
     assert result.ending.broke_off
     assert why in result.ending.detail
     assert result.returns == ()
@@ -234,7 +234,7 @@ def test_lost_connection_ends_only_its_match(serving) -> None:
         return shown("begin")
 
     game = load_game(serving(answer))
-    jobs = [MatchJob(f"m{n}", game, [Says("lose" if n == 1 else "go")], n) for n in range(4)]
+    jobs = [MatchJob(f"m{n}", game, [ScriptedPlayer("lose" if n == 1 else "go")], n) for n in range(4)]
     results = {result.job.id: result for result in play(jobs, schedule="streaming")}
     assert [results[f"m{n}"].ending.broke_off for n in range(4)] == [False, True, False, False]
     assert results["m2"].returns == (1.0,)
@@ -347,7 +347,7 @@ def test_server_errors_are_shown_without_control_characters(serving) -> None:
         json.dumps({"type": "error", "data": {"message": "bad \ud800 \x1b[31m", "code": code}})
         for code in ("VALIDATION_ERROR", "E\udc00\x1b]0;t\x07")
     )
-    (result,) = play([MatchJob("m", load_game(serving(scripted(refusal, failure))), [Says("a", "b")], 7)])
+    (result,) = play([MatchJob("m", load_game(serving(scripted(refusal, failure))), [ScriptedPlayer("a", "b")], 7)])
     assert result.ending.broke_off
     for text in (result.events[-1][1], result.ending.detail):
         assert "\x1b" not in json.loads(json.dumps(text))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.gymposium.tasks.guessing import Says, a_guess, guessing, misbehaving
+from tests.gymposium.tasks.guessing import ScriptedPlayer, a_guess, guessing, misbehaving
 
 from gymposium import load_game, make_player
 from gymposium.errors import GymposiumError
@@ -248,7 +248,7 @@ def test_broken_game_is_reported_and_stops_the_rollout(who: Who, new_cast: Any) 
 def plan_worlds(scripts: Sequence[Sequence[str]]) -> PlannedGroup:
     """A group of matches of a world, one for each script of replies."""
     game = guessing()
-    jobs = [MatchJob(f"m{number}", game, [Says(*script)], 4) for number, script in enumerate(scripts)]
+    jobs = [MatchJob(f"m{number}", game, [ScriptedPlayer(*script)], 4) for number, script in enumerate(scripts)]
     return PlannedGroup(game, "alone", None, (0,), 0, tuple(jobs))
 
 

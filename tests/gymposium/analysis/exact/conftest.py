@@ -18,7 +18,7 @@ from gymposium.replies.reading import READERS, Reader
 from gymposium.util.streams import stream
 
 
-class Odd:
+class OddsPlayer:
     """Plays each legal move with odds that follow from its seed and from what it reads, and now and then none."""
 
     reader: Reader = READERS["move"]
@@ -81,5 +81,5 @@ def known() -> type[TablePolicy]:
 
 
 @pytest.fixture(scope="session")
-def odd() -> Callable[..., Odd]:
-    return Odd
+def make_odds_player() -> Callable[..., OddsPlayer]:
+    return OddsPlayer

@@ -19,7 +19,7 @@ from gymposium.players.identity import Identity
 from gymposium.players.random import RandomPlayer
 from gymposium.util.streams import stream
 
-OddOne = Callable[..., Any]
+Factory = Callable[..., Any]
 TARGET = Target.from_identity("odd-1", {"file": "odd.py"}, Identity({"odd.bin": "sha256:00"}))
 
 
@@ -31,8 +31,8 @@ def write_adversary(path: Path, game: str, player: Any) -> float:
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "goofspiel(num_cards=3)", "tic_tac_toe"])
-def test_adversary_gains_its_computed_exploitability(odd: OddOne, tmp_path: Path, name: str) -> None:
-    game, target = load_game(name), odd(1, 0.9)
+def test_adversary_gains_its_computed_exploitability(make_odds_player: Factory, tmp_path: Path, name: str) -> None:
+    game, target = load_game(name), make_odds_player(1, 0.9)
     taken = write_adversary(tmp_path / "a.json", name, target)
     player = make_player(f"exploit:{tmp_path}/a.json")
     found = value(tabulate(game, player), tabulate(game, target))
@@ -49,13 +49,13 @@ def test_adversary_plays_other_opponents(tmp_path: Path) -> None:
     assert all(match.ending.seat is None for match in play(jobs))
 
 
-def test_records_hold_the_digest_and_reject_another_file(odd: OddOne, tmp_path: Path) -> None:
+def test_records_hold_the_digest_and_reject_another_file(make_odds_player: Factory, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     write_adversary(path, "kuhn_poker", RandomPlayer())
     name = open_adversary(str(path)).name
     assert name == f"exploit:{path}#{Adversary.read(path).digest[7:19]}"
     assert make_player(name).name == name
-    write_adversary(path, "kuhn_poker", odd(7))
+    write_adversary(path, "kuhn_poker", make_odds_player(7))
     with pytest.raises(BadOption, match="another adversary"):
         make_player(name)
     with pytest.raises(PermissionRequired):

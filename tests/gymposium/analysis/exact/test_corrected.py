@@ -18,7 +18,7 @@ from gymposium.errors import BadRecord
 from gymposium.games.protocol import CHANCE, Event
 from gymposium.match.failures import compute_forfeit_returns
 
-from .conftest import Odd
+from .conftest import OddsPlayer
 
 GAMES = ["kuhn_poker", "leduc_poker", "liars_dice(dice_sides=2)", "goofspiel(num_cards=3,points_order=random)"]
 
@@ -59,8 +59,8 @@ def spread(one: Policy, other: Policy, known: Known, corrector: LuckCorrector | 
 @pytest.mark.parametrize("table", ["cfr", "odd"])
 def test_correction_keeps_the_mean(name: str, table: str) -> None:
     game = load_game(name)
-    one, other = tabulate(game, Odd(1)), tabulate(game, Odd(2))
-    corrector = LuckCorrector(tabulate(game, CfrPlayer(50) if table == "cfr" else Odd(3)))
+    one, other = tabulate(game, OddsPlayer(1)), tabulate(game, OddsPlayer(2))
+    corrector = LuckCorrector(tabulate(game, CfrPlayer(50) if table == "cfr" else OddsPlayer(3)))
     truth, _ = spread(one, other, (None, None), None)
     assert truth == pytest.approx(value(one, other).seats[0].mean_return)
     for known in ((None, None), (one, None), (None, other), (one, other)):
@@ -72,7 +72,7 @@ def test_correction_keeps_the_mean(name: str, table: str) -> None:
 @pytest.mark.parametrize(("name", "most"), [("kuhn_poker", 0.6), ("leduc_poker", 0.4)])
 def test_correction_reduces_variance_against_the_table(name: str, most: float) -> None:
     game = load_game(name)
-    one, table = tabulate(game, Odd(1)), tabulate(game, CfrPlayer(300))
+    one, table = tabulate(game, OddsPlayer(1)), tabulate(game, CfrPlayer(300))
     (_, plain), (_, without_chance), (_, less) = (
         spread(one, table, known, corrector)
         for known, corrector in (
@@ -87,7 +87,7 @@ def test_correction_reduces_variance_against_the_table(name: str, most: float) -
 
 def test_corrects_matches_with_illegal_replies() -> None:
     game = load_game("kuhn_poker")
-    one, other = tabulate(game, Odd(1, legal_mass=0.8)), tabulate(game, Odd(2))
+    one, other = tabulate(game, OddsPlayer(1, legal_mass=0.8)), tabulate(game, OddsPlayer(2))
     corrector = LuckCorrector(tabulate(game, CfrPlayer(50)))
     truth, plain = spread(one, other, (None, None), None)
     mean, variance = spread(one, other, (None, other), corrector)
@@ -112,7 +112,9 @@ def test_rejects_events_of_another_game() -> None:
     corrector = LuckCorrector(tabulate(game, CfrPlayer(5)))
     with pytest.raises(BadRecord, match="is not a possible event in kuhn_poker"):
         corrector.correct_returns([Event(0, "bet")], (0.0, 0.0), (None, None))
-    table = {state: replace(odds, probabilities=(1.0, 0.0)) for state, odds in tabulate(game, Odd(1)).table.items()}
+    table = {
+        state: replace(odds, probabilities=(1.0, 0.0)) for state, odds in tabulate(game, OddsPlayer(1)).table.items()
+    }
     passes = Policy(game, "passes", table)
     bets = [*(Event(CHANCE, f"Deal:{card}") for card in (0, 1)), Event(0, "pass"), Event(1, "bet"), Event(0, "pass")]
     with pytest.raises(BadRecord, match="passes cannot have led seat 0 to '0pb'"):

@@ -16,7 +16,7 @@ from gymposium.analysis.exact.policy import get_move_probabilities
 from gymposium.games.registry import load_game
 from gymposium.players.random import RandomPlayer
 
-OddOne = Callable[..., Any]
+Factory = Callable[..., Any]
 
 
 def test_costly_decisions_of_random_kuhn_poker() -> None:
@@ -31,8 +31,8 @@ def test_costly_decisions_of_random_kuhn_poker() -> None:
 
 @given(seed=st.integers(0, 10**6), mass=st.sampled_from([1.0, 0.8]), pure=st.booleans())
 @settings(max_examples=8, deadline=None)
-def test_cost_is_what_a_best_response_loses(odd: OddOne, seed: int, mass: float, pure: bool) -> None:
-    game, player = load_game("kuhn_poker"), odd(seed, mass, pure=pure)
+def test_cost_is_what_a_best_response_loses(make_odds_player: Factory, seed: int, mass: float, pure: bool) -> None:
+    game, player = load_game("kuhn_poker"), make_odds_player(seed, mass, pure=pure)
     policy = complete_policy(tabulate(game, player), player)
     response = best_response(policy)
     for decision in list_costly_decisions(policy, response, 3):
@@ -59,8 +59,8 @@ def test_unexploitable_policy_has_no_costly_decision() -> None:
     assert list_costly_decisions(policy, best_response(policy), 5) == []
 
 
-def test_response_wins_from_unreached_positions(odd: OddOne) -> None:
-    game, player = load_game("tic_tac_toe"), odd(3, pure=True)
+def test_response_wins_from_unreached_positions(make_odds_player: Factory) -> None:
+    game, player = load_game("tic_tac_toe"), make_odds_player(3, pure=True)
     policy = complete_policy(tabulate(game, player), player)
     response, positions = best_response(policy).policy, build_graph(game).positions
     for seat in (0, 1):

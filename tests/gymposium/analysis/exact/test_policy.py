@@ -16,7 +16,7 @@ from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
 from gymposium.players.random import RandomPlayer
 
-OddOne = Callable[..., Any]
+Factory = Callable[..., Any]
 
 
 def test_random_policy_is_uniform() -> None:
@@ -28,8 +28,8 @@ def test_random_policy_is_uniform() -> None:
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "kuhn_poker"])
-def test_tabulation_asks_what_play_asks(odd: OddOne, name: str) -> None:
-    game, player = load_game(name), odd(1)
+def test_tabulation_asks_what_play_asks(make_odds_player: Factory, name: str) -> None:
+    game, player = load_game(name), make_odds_player(1)
     tabulate(game, player)
     in_table = [asked for batch in player.asked for asked in batch]
     assert len(in_table) == len(set(map(repr, in_table))), "nothing twice"
@@ -47,13 +47,13 @@ def test_tabulation_asks_what_play_asks(odd: OddOne, name: str) -> None:
     assert all(asked in in_table for asked in noting.seen[:400])
 
 
-def test_asks_only_reachable_states_in_few_batches(odd: OddOne) -> None:
-    game, player = load_game("tic_tac_toe"), odd(3, pure=True)
+def test_asks_only_reachable_states_in_few_batches(make_odds_player: Factory) -> None:
+    game, player = load_game("tic_tac_toe"), make_odds_player(3, pure=True)
     policy = tabulate(game, player)
     assert len(policy.table) < 1000
     assert len(player.asked) <= 9
     # whoever plays against it, it never leaves the table
-    opponent = odd(4)
+    opponent = make_odds_player(4)
     for played in play(MatchJob(f"m{i}", game, [player, opponent][:: (-1) ** i], seed=i) for i in range(200)):
         seat = int(played.job.players[1] is player)
         match = game.new(played.job.seed)
@@ -64,23 +64,26 @@ def test_asks_only_reachable_states_in_few_batches(odd: OddOne) -> None:
             match.apply({event.seat: event.move})
 
 
-def test_tabulates_a_single_seat(odd: OddOne) -> None:
+def test_tabulates_a_single_seat(make_odds_player: Factory) -> None:
     game = load_game("kuhn_poker")
-    assert {seat for seat, _ in tabulate(game, odd(1), seats=[1]).table} == {1}
-    both = tabulate(game, odd(1))
-    assert both.table == {**tabulate(game, odd(1), seats=[0]).table, **tabulate(game, odd(1), seats=[1]).table}
+    assert {seat for seat, _ in tabulate(game, make_odds_player(1), seats=[1]).table} == {1}
+    both = tabulate(game, make_odds_player(1))
+    assert both.table == {
+        **tabulate(game, make_odds_player(1), seats=[0]).table,
+        **tabulate(game, make_odds_player(1), seats=[1]).table,
+    }
 
 
-def test_restricted_policy_excludes_forfeits(odd: OddOne) -> None:
-    policy = tabulate(load_game("kuhn_poker"), odd(1, 0.75))
+def test_restricted_policy_excludes_forfeits(make_odds_player: Factory) -> None:
+    policy = tabulate(load_game("kuhn_poker"), make_odds_player(1, 0.75))
     assert (policy.legal_mass, policy.exact) == (0.75, False)
     alone = policy.restrict()
     assert alone.legal_mass == 1.0
     assert [f.probabilities for f in alone.table.values()] == [f.probabilities for f in policy.table.values()]
 
 
-def test_restriction_without_legal_moves_is_an_error(odd: OddOne) -> None:
-    policy = tabulate(load_game("kuhn_poker"), odd(1))
+def test_restriction_without_legal_moves_is_an_error(make_odds_player: Factory) -> None:
+    policy = tabulate(load_game("kuhn_poker"), make_odds_player(1))
     state, found = next(iter(policy.table.items()))
     never = replace(found, probabilities=(0.0,) * len(found.moves), legal_mass=0.0)
     with pytest.raises(NoLegalMove, match="never plays a legal move"):
@@ -92,8 +95,8 @@ def test_refuses_players_without_move_probabilities() -> None:
         tabulate(load_game("tic_tac_toe"), make_player("mcts-10"))
 
 
-def test_distributions_over_other_moves_are_an_error(odd: OddOne) -> None:
-    class Wrong(type(odd(1))):  # type: ignore[misc]
+def test_distributions_over_other_moves_are_an_error(make_odds_player: Factory) -> None:
+    class Wrong(type(make_odds_player(1))):  # type: ignore[misc]
         def distributions(self, asks: Any) -> Any:
             return [replace(found, moves=found.moves[::-1]) for found in super().distributions(asks)]
 

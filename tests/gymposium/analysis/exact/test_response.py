@@ -28,7 +28,7 @@ from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask
 from gymposium.players.random import RandomPlayer
 
-OddOne = Callable[..., Any]
+Factory = Callable[..., Any]
 
 
 class SampledPlayer(RandomPlayer):
@@ -85,8 +85,10 @@ def test_best_response_to_random_matches_the_optimum() -> None:
 )
 @given(seed=st.integers(0, 10**6), pure=st.booleans())
 @settings(max_examples=5, deadline=None)
-def test_exploitability_matches_openspiel(odd: OddOne, known: OddOne, name: str, seed: int, pure: bool) -> None:
-    policy = tabulate(load_game(name), odd(seed, pure=pure))
+def test_exploitability_matches_openspiel(
+    make_odds_player: Factory, known: Factory, name: str, seed: int, pure: bool
+) -> None:
+    policy = tabulate(load_game(name), make_odds_player(seed, pure=pure))
     theirs = known(policy)
     expected = openspiel_exploitability.exploitability(theirs.game, theirs)
     assert exploitability(policy) == pytest.approx(expected, abs=1e-9)
@@ -94,9 +96,9 @@ def test_exploitability_matches_openspiel(odd: OddOne, known: OddOne, name: str,
 
 @given(seed=st.integers(0, 10**6), mass=st.sampled_from([1.0, 0.8]))
 @settings(max_examples=5, deadline=None)
-def test_no_deterministic_policy_beats_the_best_response(odd: OddOne, seed: int, mass: float) -> None:
+def test_no_deterministic_policy_beats_the_best_response(make_odds_player: Factory, seed: int, mass: float) -> None:
     """Forfeits included: all 64 deterministic policies of the first seat of kuhn_poker are tried."""
-    policy = tabulate(load_game("kuhn_poker"), odd(seed, mass))
+    policy = tabulate(load_game("kuhn_poker"), make_odds_player(seed, mass))
     found = best_response(policy)
     mine = {state: d.moves for state, d in found.policy.table.items() if state[0] == 0}
     got = []
@@ -112,10 +114,10 @@ def test_no_deterministic_policy_beats_the_best_response(odd: OddOne, seed: int,
 @given(seed=st.integers(0, 10**6), pure=st.booleans())
 @settings(max_examples=15, deadline=None)
 def test_best_response_matches_openspiel_in_perfect_information(
-    odd: OddOne, known: OddOne, seed: int, pure: bool
+    make_odds_player: Factory, known: Factory, seed: int, pure: bool
 ) -> None:
     game = load_game("clobber(rows=2,columns=3)")
-    policy = tabulate(game, odd(seed, pure=pure))
+    policy = tabulate(game, make_odds_player(seed, pure=pure))
     found = best_response(policy)
     for seat in (0, 1):
         theirs = known(policy)
@@ -125,19 +127,19 @@ def test_best_response_matches_openspiel_in_perfect_information(
 
 @given(seed=st.integers(0, 10**6), other=st.integers(0, 10**6), mass=st.sampled_from([1.0, 0.8]))
 @settings(max_examples=15, deadline=None)
-def test_best_response_bounds_other_policies(odd: OddOne, seed: int, other: int, mass: float) -> None:
+def test_best_response_bounds_other_policies(make_odds_player: Factory, seed: int, other: int, mass: float) -> None:
     """Forfeits included."""
     game = load_game("clobber(rows=2,columns=3)")
-    policy = tabulate(game, odd(seed, mass))
+    policy = tabulate(game, make_odds_player(seed, mass))
     best = best_response(policy).value
-    for opponent in (odd(other), odd(other, pure=True)):
+    for opponent in (make_odds_player(other), make_odds_player(other, pure=True)):
         for most, got in zip(best.seats, value(tabulate(game, opponent), policy).seats, strict=True):
             assert got.mean_return <= most.mean_return + 1e-12
 
 
-def test_best_response_to_a_pure_policy_never_loses(odd: OddOne) -> None:
+def test_best_response_to_a_pure_policy_never_loses(make_odds_player: Factory) -> None:
     """Tic-tac-toe is a draw, and a response is a policy like any other: it can meet others and be answered."""
-    policy = tabulate(load_game("tic_tac_toe"), odd(5, pure=True))
+    policy = tabulate(load_game("tic_tac_toe"), make_odds_player(5, pure=True))
     response = best_response(policy)
     for outcome in response.value.seats:
         assert outcome.mean_return >= 0.0
@@ -146,10 +148,10 @@ def test_best_response_to_a_pure_policy_never_loses(odd: OddOne) -> None:
     assert 0.0 < value(response.policy).mean.win < 1.0
 
 
-def test_partial_and_estimated_policies_have_no_best_response(odd: OddOne) -> None:
+def test_partial_and_estimated_policies_have_no_best_response(make_odds_player: Factory) -> None:
     game = load_game("kuhn_poker")
     with pytest.raises(GymposiumError, match="seat 1: tabulate both"):
-        best_response(tabulate(game, odd(1), seats=[0]))
+        best_response(tabulate(game, make_odds_player(1), seats=[0]))
     with pytest.raises(GymposiumError, match="estimated from samples"):
         best_response(tabulate(game, SampledPlayer(16)))
 
@@ -167,14 +169,16 @@ def test_response_to_an_estimate_ignores_sampling_noise() -> None:
     assert measure(game, SampledPlayer(4096)).as_played.exploitability == pytest.approx(optimum, abs=0.05)
 
 
-def test_measure_reports_played_and_restricted_policies(odd: OddOne) -> None:
-    found = measure(load_game("kuhn_poker"), odd(1, 0.9)).as_dict()
+def test_measure_reports_played_and_restricted_policies(make_odds_player: Factory) -> None:
+    found = measure(load_game("kuhn_poker"), make_odds_player(1, 0.9)).as_dict()
     assert (found["states"], found["legal_mass"], found["exact"]) == (12, 0.9, False)
     played, alone = found["as_played"], found["restricted"]
     assert isinstance(played, dict)
     assert isinstance(alone, dict)
     assert played["exploitability"] > alone["exploitability"]
-    assert alone["exploitability"] == pytest.approx(exploitability(tabulate(load_game("kuhn_poker"), odd(1))))
+    assert alone["exploitability"] == pytest.approx(
+        exploitability(tabulate(load_game("kuhn_poker"), make_odds_player(1)))
+    )
     assert played["against_random"]["mean_return"] < alone["against_random"]["mean_return"]
 
 

@@ -25,20 +25,20 @@ from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.random import RandomPlayer
 
-OddOne = Callable[..., Any]
+Factory = Callable[..., Any]
 
 
-def test_sampling_spends_all_replies_reproducibly(odd: OddOne) -> None:
+def test_sampling_spends_all_replies_reproducibly(make_odds_player: Factory) -> None:
     game, told = load_game("kuhn_poker"), list[int]()
-    found = sample_policy(game, odd(1, 0.9), 1000, 3, told.append)
+    found = sample_policy(game, make_odds_player(1, 0.9), 1000, 3, told.append)
     assert found.count == sum(told) == 1000
     assert found.asked == len(found.moves) == 12
-    assert found.replies == sample_policy(game, odd(1, 0.9), 1000, 3).replies
-    assert found.replies != sample_policy(game, odd(1, 0.9), 1000, 4).replies
+    assert found.replies == sample_policy(game, make_odds_player(1, 0.9), 1000, 3).replies
+    assert found.replies != sample_policy(game, make_odds_player(1, 0.9), 1000, 4).replies
 
 
-def test_sampled_frequencies_match_the_policy(odd: OddOne) -> None:
-    game, player = load_game("kuhn_poker"), odd(1, 0.9)
+def test_sampled_frequencies_match_the_policy(make_odds_player: Factory) -> None:
+    game, player = load_game("kuhn_poker"), make_odds_player(1, 0.9)
     found, true = sample_policy(game, player, 20_000), tabulate(game, player)
     for state, seen in found.policy(forfeits=True).table.items():
         expected, count = true.table[state], len(found.replies[state])
@@ -47,8 +47,8 @@ def test_sampled_frequencies_match_the_policy(odd: OddOne) -> None:
             assert share == pytest.approx(odds, abs=4 * 0.5 / (count * 0.8) ** 0.5)
 
 
-def test_folds_partition_the_replies(odd: OddOne) -> None:
-    found = sample_policy(load_game("kuhn_poker"), odd(1, 0.7), 800)
+def test_folds_partition_the_replies(make_odds_player: Factory) -> None:
+    found = sample_policy(load_game("kuhn_poker"), make_odds_player(1, 0.7), 800)
     for forfeits in (False, True):
         counts = [found.policy(forfeits=forfeits, folds=[fold]).table for fold in range(4)]
         assert all(len(fold) == 12 for fold in counts)
@@ -68,11 +68,11 @@ def test_replies_are_allocated_where_most_informative() -> None:
 
 
 @pytest.mark.parametrize(("mass", "pure"), [(1.0, False), (0.9, False), (1.0, True)])
-def test_interval_covers_the_exact_value(odd: OddOne, mass: float, pure: bool) -> None:
+def test_interval_covers_the_exact_value(make_odds_player: Factory, mass: float, pure: bool) -> None:
     game, players = load_game("kuhn_poker"), 25
     held = {False: 0, True: 0}
     for seed in range(players):
-        player = odd(seed, mass, pure=pure)
+        player = make_odds_player(seed, mass, pure=pure)
         policy = complete_policy(tabulate(game, player), player)
         found = sample_policy(game, player, 600, seed)
         for forfeits, true in ((False, policy.restrict()), (True, policy)):
@@ -85,14 +85,19 @@ def test_interval_covers_the_exact_value(odd: OddOne, mass: float, pure: bool) -
 
 @given(seed=st.integers(0, 10**6), other=st.integers(0, 10**6), dropped=st.sets(st.integers(0, 11), max_size=6))
 @settings(max_examples=20, deadline=None)
-def test_unknown_states_get_worst_case_bounds(odd: OddOne, seed: int, other: int, dropped: set[int]) -> None:
+def test_unknown_states_get_worst_case_bounds(
+    make_odds_player: Factory, seed: int, other: int, dropped: set[int]
+) -> None:
     """Whatever a player does in the states that are dropped, the bounds hold it."""
     game = load_game("kuhn_poker")
-    graph, policy = build_graph(game), tabulate(game, odd(seed))
+    graph, policy = build_graph(game), tabulate(game, make_odds_player(seed))
     known = {s: found for n, (s, found) in enumerate(sorted(policy.table.items())) if n not in dropped}
-    part, whole = Policy(game, "part", known), Policy(game, "whole", tabulate(game, odd(other)).table | known)
+    part, whole = (
+        Policy(game, "part", known),
+        Policy(game, "whole", tabulate(game, make_odds_player(other)).table | known),
+    )
     for seat in (0, 1):
-        response = compute_seat_response(graph, tabulate(game, odd(other + 1)), seat).table
+        response = compute_seat_response(graph, tabulate(game, make_odds_player(other + 1)), seat).table
         assert (
             _compute_lower_return(graph, part, response, seat)
             <= _compute_lower_return(graph, whole, response, seat) + 1e-12
@@ -114,8 +119,8 @@ def test_too_few_replies_leave_states_unknown() -> None:
     assert between.low <= 2.3737 <= between.high
 
 
-def test_detects_players_with_move_probabilities(odd: OddOne) -> None:
+def test_detects_players_with_move_probabilities(make_odds_player: Factory) -> None:
     game = load_game("kuhn_poker")
     assert knows_probabilities(game, RandomPlayer())
-    assert knows_probabilities(game, odd(1))
+    assert knows_probabilities(game, make_odds_player(1))
     assert not knows_probabilities(game, make_player("mcts-10"))

@@ -16,16 +16,16 @@ from gymposium.players.distribution import MoveDistribution
 from gymposium.players.grammar import make_player
 from gymposium.players.random import RandomPlayer
 
-OddOne = Callable[..., Any]
+Factory = Callable[..., Any]
 
 
-class Silent(RandomPlayer):
+class SilentPlayer(RandomPlayer):
     """Random play that does not tell its probabilities."""
 
     distributions = None  # type: ignore[assignment]
 
 
-def gained(name: str, player: Any, simulations: int, asked: Any = None) -> tuple[float, float]:
+def compute_returns(name: str, player: Any, simulations: int, asked: Any = None) -> tuple[float, float]:
     """The mean return of a searched response to a player, and that of a best response."""
     game = load_game(name)
     policy = complete_policy(tabulate(game, player), player)
@@ -50,17 +50,17 @@ def gained(name: str, player: Any, simulations: int, asked: Any = None) -> tuple
     ],
 )
 def test_searched_response_nearly_matches_the_best_response(name: str, simulations: int, share: float) -> None:
-    found, best = gained(name, RandomPlayer(), simulations)
+    found, best = compute_returns(name, RandomPlayer(), simulations)
     assert share * best <= found <= best + 1e-9
 
 
-def test_searched_response_exploits_forfeits(odd: OddOne) -> None:
-    found, best = gained("kuhn_poker", odd(2, 0.8), 4000)
+def test_searched_response_exploits_forfeits(make_odds_player: Factory) -> None:
+    found, best = compute_returns("kuhn_poker", make_odds_player(2, 0.8), 4000)
     assert 0.95 * best <= found <= best + 1e-9
 
 
 def test_player_without_probabilities_is_asked_each_time() -> None:
-    found, best = gained("kuhn_poker", RandomPlayer(), 2000, Silent())
+    found, best = compute_returns("kuhn_poker", RandomPlayer(), 2000, SilentPlayer())
     assert 0.99 * best <= found
 
 

@@ -17,7 +17,7 @@ from gymposium.match import MatchJob, play
 from gymposium.players.random import RandomPlayer
 from gymposium.util.streams import stream
 
-OddOne = Callable[..., Any]
+Factory = Callable[..., Any]
 
 
 def test_random_value_at_tic_tac_toe() -> None:
@@ -37,9 +37,9 @@ def test_random_value_at_poker(name: str, first: float) -> None:
 
 @given(mine=st.integers(0, 10**6), theirs=st.integers(0, 10**6), pure=st.booleans())
 @settings(max_examples=15, deadline=None)
-def test_value_matches_openspiel(odd: OddOne, known: OddOne, mine: int, theirs: int, pure: bool) -> None:
+def test_value_matches_openspiel(make_odds_player: Factory, known: Factory, mine: int, theirs: int, pure: bool) -> None:
     game = load_game("kuhn_poker")
-    policies = [tabulate(game, odd(mine, pure=pure)), tabulate(game, odd(theirs))]
+    policies = [tabulate(game, make_odds_player(mine, pure=pure)), tabulate(game, make_odds_player(theirs))]
     found = value(*policies)
     for seat, order in enumerate((policies, policies[::-1])):
         theirs = [known(policy) for policy in order]
@@ -51,10 +51,15 @@ def test_value_matches_openspiel(odd: OddOne, known: OddOne, mine: int, theirs: 
     ("name", "mass"),
     [("tic_tac_toe", 1.0), ("tic_tac_toe", 0.9), ("leduc_poker", 0.95), ("goofspiel(num_cards=3)", 0.6)],
 )
-def test_value_matches_simulated_matches(odd: OddOne, name: str, mass: float) -> None:
+def test_value_matches_simulated_matches(make_odds_player: Factory, name: str, mass: float) -> None:
     """Frequencies and returns of 1,500 matches in each seat within Hoeffding's bound: one run in 10,000 may fail, and
     this one is always the same."""
-    game, player, opponent, matches = load_game(name), odd(1, mass), odd(2, 0.97 if mass > 0.9 else mass), 1500
+    game, player, opponent, matches = (
+        load_game(name),
+        make_odds_player(1, mass),
+        make_odds_player(2, 0.97 if mass > 0.9 else mass),
+        1500,
+    )
     found = value(tabulate(game, player), tabulate(game, opponent))
     low, high = game.utility_range
     bound = math.sqrt(math.log(2 * 8 * 10_000) / (2 * matches))

@@ -18,7 +18,7 @@ from gymposium.games.protocol import Game
 from gymposium.match import MatchJob, play
 from gymposium.records import Record
 
-from ..exact.conftest import Odd
+from ..exact.conftest import OddsPlayer
 
 
 def records(game: Game, *names: str, matches: int = 6) -> list[Record]:
@@ -97,7 +97,7 @@ def test_losses_satisfy_the_performance_difference_lemma(name: str) -> None:
     """The performance difference lemma (Kakade and Langford, 2002): the mean of what the moves give away, over all
     matches against the table, is the difference of the mean returns."""
     game = load_game(name)
-    judge, table, odd = choose_judge(game, "cfr-50"), tabulate(game, CfrPlayer(50)), tabulate(game, Odd(3))
+    judge, table, odd = choose_judge(game, "cfr-50"), tabulate(game, CfrPlayer(50)), tabulate(game, OddsPlayer(3))
     graph = build_graph(game)
     for seat in (0, 1):
         reach, given = [0.0] * len(graph.positions), []

@@ -13,7 +13,7 @@ from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Match
 from gymposium_testing import check_leaks
 
-from ..worlds import Telling
+from ..worlds import HintingWording
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def seats_told_too_much(monkeypatch: pytest.MonkeyPatch) -> Callable[..., set[in
     """Return the seats for which the leak check finds a hint that was planted in their prompts."""
 
     def planted(game: OpenSpielGame, hint: Callable[[pyspiel.State, int], object], matches: int) -> set[int]:
-        monkeypatch.setattr(game, "told", Telling(game.told, hint))
+        monkeypatch.setattr(game, "told", HintingWording(game.told, hint))
         leaks = check_leaks(game, matches=matches, tries=1, events=60_000).leaks
         return {leak.seat for leak in leaks if leak.fault == "leak" and "prompt" in leak.what}
 

@@ -47,7 +47,7 @@ class Client:
         return answer["data"]["code"], answer["data"]["message"]
 
 
-class Lent:
+class EnvServer:
     """A server that runs, and the file of its matches."""
 
     def __init__(self, port: int, records: Path) -> None:
@@ -59,20 +59,22 @@ class Lent:
             yield Client(socket)
 
 
-Lend = Callable[..., Lent]
+StartEnvServer = Callable[..., EnvServer]
 
 
 @pytest.fixture
-def lend(start, tmp_path: Path) -> Iterator[Lend]:
-    """`lend(game, …)` starts a server of these games; keywords are those of `EnvOffer.from_names` and
+def start_server(start, tmp_path: Path) -> Iterator[StartEnvServer]:
+    """`start_server(game, …)` starts a server of these games; keywords are those of `EnvOffer.from_names` and
     `build_environments_app`."""
     writers: list[RecordWriter] = []
 
-    def serve(*games: str, opponents: tuple[str, ...] = ("random",), on_illegal: str = "forfeit", **more: Any) -> Lent:
+    def serve(
+        *games: str, opponents: tuple[str, ...] = ("random",), on_illegal: str = "forfeit", **more: Any
+    ) -> EnvServer:
         file = tmp_path / f"lent-{len(writers)}" / "matches.jsonl"
         writers.append(RecordWriter(file))
         app = build_environments_app(EnvOffer.from_names(games, opponents, on_illegal), writers[-1].write, **more)
-        return Lent(start(app).port, file)
+        return EnvServer(start(app).port, file)
 
     yield serve
     for writer in writers:

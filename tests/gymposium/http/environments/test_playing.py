@@ -48,67 +48,67 @@ def episode_there(client: Any, game: str, seed: int, **options: Any) -> list[Any
 
 
 @pytest.mark.parametrize("game", PLAYED_AT_RANDOM)
-def test_served_games_match_local_play(lend, game: str) -> None:
-    lent = lend(game)
+def test_served_games_match_local_play(start_server, game: str) -> None:
+    server = start_server(game)
     seats = load_game(game).seats
-    with lent.client() as client:
+    with server.client() as client:
         for seed in range(2):
             seat = seed % seats
             assert episode_here(game, seed, seat=seat) == episode_there(client, game, seed, seat=seat)
-    verified = verify_file(lent.records)
+    verified = verify_file(server.records)
     assert (verified.matches, verified.problems) == (2, [])
 
 
-def test_served_free_text_matches_local_play(lend) -> None:
+def test_served_free_text_matches_local_play(start_server) -> None:
     """Readings, rewards and returns agree for replies that are no moves, too."""
-    lent = lend("trace")
-    with lent.client() as client:
+    server = start_server("trace")
+    with server.client() as client:
         for seed in range(5):
             assert episode_here("trace", seed) == episode_there(client, "trace", seed)
-    assert verify_file(lent.records).problems == []
+    assert verify_file(server.records).problems == []
 
 
 @pytest.mark.parametrize("reply", ["move", "tags", "json"])
 @pytest.mark.parametrize("prompt", ["full", "compact"])
-def test_client_chooses_prompt_style_and_reply_format(lend, prompt: str, reply: str) -> None:
-    with lend("kuhn_poker").client() as client:
+def test_client_chooses_prompt_style_and_reply_format(start_server, prompt: str, reply: str) -> None:
+    with start_server("kuhn_poker").client() as client:
         there = episode_there(client, "kuhn_poker", 3, prompt=prompt, reply=reply)
     assert there == episode_here("kuhn_poker", 3, prompt=prompt, reply=reply)
 
 
-def test_client_chooses_among_offered_opponents(lend) -> None:
-    lent = lend("crazy_eights(players=3)", "kuhn_poker", opponents=("random", "mcts-20"))
-    with lent.client() as client:
+def test_client_chooses_among_offered_opponents(start_server) -> None:
+    server = start_server("crazy_eights(players=3)", "kuhn_poker", opponents=("random", "mcts-20"))
+    with server.client() as client:
         there = episode_there(client, "kuhn_poker", 1, opponent="mcts-20", seat=1)
         assert there == episode_here("kuhn_poker", 1, opponent="mcts-20", seat=1)
         three = ["mcts-20", "random"]
         there = episode_there(client, "crazy_eights(players=3)", 1, opponent=three, seat=2)
         assert there == episode_here("crazy_eights(players=3)", 1, opponent=three, seat=2)
-    players = [record.players for _, record in read_records(lent.records)]
+    players = [record.players for _, record in read_records(server.records)]
     assert players == [["mcts-20", "env"], ["mcts-20", "random", "env"]]
 
 
-def test_seats_may_be_random(lend) -> None:
-    with lend("tic_tac_toe").client() as client:
+def test_seats_may_be_random(start_server) -> None:
+    with start_server("tic_tac_toe").client() as client:
         seats = {client.reset(seed=seed, seat="random")["metadata"]["seat"] for seed in range(10)}
     assert seats == {0, 1}
 
 
-def test_one_server_socket_plays_any_of_its_games(lend) -> None:
-    lent = lend("tic_tac_toe", "goofspiel(num_cards=3)")
+def test_one_server_socket_plays_any_of_its_games(start_server) -> None:
+    server = start_server("tic_tac_toe", "goofspiel(num_cards=3)")
     for path, game in (
         ("/ws", "tic_tac_toe"),
         ("/ws?game=goofspiel(num_cards%3D3)", "goofspiel(num_cards=3)"),
         ("/goofspiel(num_cards=3)/ws", "goofspiel(num_cards=3)"),
     ):
-        with lent.client(path) as client:
+        with server.client(path) as client:
             assert client.reset()["metadata"]["game"] == game
             assert client.reset(game="tic_tac_toe")["metadata"]["game"] == "tic_tac_toe"
             assert client.reset()["metadata"]["game"] == game
 
 
-def test_state_reports_the_match(lend) -> None:
-    with lend("tic_tac_toe").client() as client:
+def test_state_reports_the_match(start_server) -> None:
+    with start_server("tic_tac_toe").client() as client:
         nothing = {"episode_id": None, "step_count": 0, "game": "tic_tac_toe", "seat": None, "done": False}
         assert client.send("state") == {"type": "state", "data": nothing}
         shown = client.reset(seed=1, episode_id="mine", seat=1)
@@ -118,9 +118,9 @@ def test_state_reports_the_match(lend) -> None:
         assert state == {"episode_id": "mine", "step_count": 1, "game": "tic_tac_toe", "seat": 1, "done": False}
 
 
-def test_match_over_before_the_seats_turn_is_done_at_once(lend) -> None:
+def test_match_over_before_the_seats_turn_is_done_at_once(start_server) -> None:
     game = "euchre"
-    with lend(game).client() as client:
+    with start_server(game).client() as client:
         for seed in range(60):
             data = client.reset(seed=seed, seat=0)
             if data["done"]:
@@ -137,21 +137,21 @@ def test_match_over_before_the_seats_turn_is_done_at_once(lend) -> None:
 @pytest.mark.parametrize(
     ("policy", "reward", "done"), [("forfeit", -1.0, True), ("retry(1)", 0.0, False), ("penalty(0.25)", -0.25, False)]
 )
-def test_illegal_move_has_the_servers_declared_cost(lend, policy: str, reward: float, done: bool) -> None:
-    with lend("tic_tac_toe", on_illegal=policy).client() as client:
+def test_illegal_move_has_the_servers_declared_cost(start_server, policy: str, reward: float, done: bool) -> None:
+    with start_server("tic_tac_toe", on_illegal=policy).client() as client:
         client.reset(seed=0)
         data = client.step("z9")
         assert (data["reward"], data["done"]) == (reward, done)
         assert data["metadata"]["reading"] == "unparsable"
 
 
-def test_concurrent_clients_play_independently(lend) -> None:
+def test_concurrent_clients_play_independently(start_server) -> None:
     """They share one opponent; every fourth client leaves in the middle of its match."""
-    lent = lend("kuhn_poker", "goofspiel(num_cards=3)", opponents=("mcts-5",), sessions=16)
+    server = start_server("kuhn_poker", "goofspiel(num_cards=3)", opponents=("mcts-5",), sessions=16)
 
     def plays(number: int) -> list[Any]:
         game = ("kuhn_poker", "goofspiel(num_cards=3)")[number % 2]
-        with lent.client() as client:
+        with server.client() as client:
             if number % 4 == 3:
                 client.reset(seed=number)
                 client.socket.close_socket()
@@ -163,11 +163,11 @@ def test_concurrent_clients_play_independently(lend) -> None:
     for number, shown in enumerate(there):
         game = ("kuhn_poker", "goofspiel(num_cards=3)")[number % 2]
         assert shown == ([] if number % 4 == 3 else episode_here(game, number, opponent="mcts-5"))
-    verified = verify_file(lent.records)
+    verified = verify_file(server.records)
     assert (verified.matches, verified.problems) == (12, [])
 
 
-def test_unseeded_matches_differ(lend) -> None:
-    with lend("kuhn_poker").client() as client:
+def test_unseeded_matches_differ(start_server) -> None:
+    with start_server("kuhn_poker").client() as client:
         deals = {client.reset()["observation"]["text"] for _ in range(40)}
     assert len(deals) > 1

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gymposium.http.environments.conftest import Lent
+from tests.gymposium.http.environments.conftest import EnvServer
 from tests.gymposium.http.test_guard import ask
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -48,8 +48,8 @@ from gymposium.util.strict_json import DEEPEST
         ('{"type": "step", "data": {"text": "b2"}}', "EXECUTION_ERROR"),
     ],
 )
-def test_invalid_message_gets_an_error_and_the_session_continues(lend, text: str | bytes, code: str) -> None:
-    with lend("tic_tac_toe").client() as client:
+def test_invalid_message_gets_an_error_and_the_session_continues(start_server, text: str | bytes, code: str) -> None:
+    with start_server("tic_tac_toe").client() as client:
         answer = client.say(text)
         assert answer["type"] == "error"
         assert answer["data"]["code"] == code
@@ -78,51 +78,51 @@ def test_invalid_message_gets_an_error_and_the_session_continues(lend, text: str
         ({"on_illegal": "retry(9999999)"}, "Options: seed, episode_id, game, opponent, prompt, reply, seat"),
     ],
 )
-def test_invalid_option_error_says_what_to_write(lend, option: dict[str, Any], why: str) -> None:
-    with lend("tic_tac_toe").client() as client:
+def test_invalid_option_error_says_what_to_write(start_server, option: dict[str, Any], why: str) -> None:
+    with start_server("tic_tac_toe").client() as client:
         code, message = client.refused("reset", **option)
         assert code == "VALIDATION_ERROR"
         assert why in message
         assert client.reset(seed=1)["done"] is False
 
 
-def test_client_names_never_become_paths(lend) -> None:
+def test_client_names_never_become_paths(start_server) -> None:
     """An episode's name is told to its client, and stands in no file."""
-    lent = lend("kuhn_poker")
-    with lent.client() as client:
+    server = start_server("kuhn_poker")
+    with server.client() as client:
         data = client.reset(seed=1, episode_id="../../etc/passwd")
         while not data["done"]:
             data = client.step(data["observation"]["legal_moves"][0])
         assert data["metadata"]["episode_id"] == "../../etc/passwd"
-    assert "passwd" not in lent.records.read_text(encoding="utf-8")
-    [(_, record)] = read_records(lent.records)
+    assert "passwd" not in server.records.read_text(encoding="utf-8")
+    [(_, record)] = read_records(server.records)
     assert record.id == data["metadata"]["match"]
-    assert [path.name for path in lent.records.parent.iterdir()] == ["matches.jsonl"]
+    assert [path.name for path in server.records.parent.iterdir()] == ["matches.jsonl"]
 
 
-def test_long_replies_are_refused(lend) -> None:
-    with lend("tic_tac_toe").client() as client:
+def test_long_replies_are_refused(start_server) -> None:
+    with start_server("tic_tac_toe").client() as client:
         client.reset(seed=1)
         assert client.refused("step", text="x" * (LONGEST_REPLY + 1))[0] == "VALIDATION_ERROR"
         assert client.step("\ud800")["done"] is True  # a reply that UTF-8 cannot encode is a reply
 
 
-def test_oversized_message_ends_only_its_session(lend) -> None:
-    lent = lend("tic_tac_toe")
-    with lent.client() as other:
+def test_oversized_message_ends_only_its_session(start_server) -> None:
+    server = start_server("tic_tac_toe")
+    with server.client() as other:
         other.reset(seed=1)
-        with lent.client() as client, pytest.raises(ConnectionClosed):  # 1009 is lost if the client still sends
+        with server.client() as client, pytest.raises(ConnectionClosed):  # 1009 is lost if the client still sends
             client.say(" " * (5 * 2**20))
         assert MOST_BYTES < 5 * 2**20
         assert other.send("state")["data"]["step_count"] == 0
 
 
-def test_number_of_clients_is_bounded(lend) -> None:
-    lent = lend("tic_tac_toe", sessions=2)
-    with lent.client() as one, lent.client() as two:
+def test_number_of_clients_is_bounded(start_server) -> None:
+    server = start_server("tic_tac_toe", sessions=2)
+    with server.client() as one, server.client() as two:
         one.reset()
         two.reset()
-        with lent.client() as three:
+        with server.client() as three:
             answer = json.loads(three.socket.recv())
             assert answer["data"]["code"] == "CAPACITY_REACHED"
             assert (answer["data"]["active_sessions"], answer["data"]["max_sessions"]) == (2, 2)
@@ -131,33 +131,33 @@ def test_number_of_clients_is_bounded(lend) -> None:
         two.socket.send('{"type": "close"}')
         with pytest.raises(ConnectionClosed):
             two.socket.recv()
-        with lent.client() as four:
+        with server.client() as four:
             assert four.reset()["done"] is False
 
 
-def test_idle_session_ends(lend) -> None:
-    with lend("tic_tac_toe", idle=0.05).client() as client:
+def test_idle_session_ends(start_server) -> None:
+    with start_server("tic_tac_toe", idle=0.05).client() as client:
         answer = json.loads(client.socket.recv())
         assert answer["data"]["code"] == "SESSION_ERROR"
         with pytest.raises(ConnectionClosed):
             client.socket.recv()
 
 
-def test_matches_of_all_clients_are_recorded(lend) -> None:
-    lent = lend("goofspiel(num_cards=3)", "kuhn_poker", opponents=("mcts-5",))
-    with lent.client() as one, lent.client("/kuhn_poker/ws") as two, lent.client() as three:
+def test_matches_of_all_clients_are_recorded(start_server) -> None:
+    server = start_server("goofspiel(num_cards=3)", "kuhn_poker", opponents=("mcts-5",))
+    with server.client() as one, server.client("/kuhn_poker/ws") as two, server.client() as three:
         clients = (one, two, three)
         shown = {client: client.reset(seed=5) for client in clients}
         for _ in range(20):
             for client, data in shown.items():
                 moves = data["observation"]["legal_moves"]
                 shown[client] = client.reset(seed=5) if data["done"] else client.step(moves[0])
-    verified = verify_file(lent.records)
+    verified = verify_file(server.records)
     assert verified.matches > 10
     assert verified.problems == []
 
 
-class Failing:
+class FailingPlayer:
     """A player that raises, with what no client may read."""
 
     name = "failing"
@@ -172,9 +172,9 @@ def test_player_failure_costs_only_its_match(start, caplog, tmp_path: Path) -> N
     offer = EnvOffer.from_names(["kuhn_poker"], ["random"])
     kept: list[Any] = []
     port = start(
-        build_environments_app(EnvOffer(offer.games, {"failing": Failing()}, offer.on_illegal), kept.append)
+        build_environments_app(EnvOffer(offer.games, {"failing": FailingPlayer()}, offer.on_illegal), kept.append)
     ).port
-    with Lent(port, tmp_path).client() as client:
+    with EnvServer(port, tmp_path).client() as client:
         client.reset(seed=1)
         code, message = client.refused("step", text="bet")
         assert (code, "J Q" in message) == ("EXECUTION_ERROR", False)
@@ -184,7 +184,7 @@ def test_player_failure_costs_only_its_match(start, caplog, tmp_path: Path) -> N
     assert "the deal is J Q" in caplog.text
 
 
-class Waiting(Failing):
+class WaitingPlayer(FailingPlayer):
     """A player that answers when it is allowed to."""
 
     def __init__(self) -> None:
@@ -196,9 +196,9 @@ class Waiting(Failing):
 
 
 def test_unresponsive_player_costs_only_its_match(start, caplog, tmp_path: Path) -> None:
-    offer, player = EnvOffer.from_names(["kuhn_poker"]), Waiting()
+    offer, player = EnvOffer.from_names(["kuhn_poker"]), WaitingPlayer()
     offer = EnvOffer(offer.games, {"waiting": SharedPlayer(player, 0.05), **offer.opponents}, offer.on_illegal)
-    with Lent(start(build_environments_app(offer, lambda played: None)).port, tmp_path).client() as client:
+    with EnvServer(start(build_environments_app(offer, lambda played: None)).port, tmp_path).client() as client:
         for _ in range(2):
             client.reset(seed=1)
             assert client.refused("step", text="bet")[0] == "EXECUTION_ERROR"
@@ -208,45 +208,45 @@ def test_unresponsive_player_costs_only_its_match(start, caplog, tmp_path: Path)
         player.may_answer.set()
 
 
-def test_http_endpoints_describe_the_server(lend) -> None:
-    lent = lend("tic_tac_toe", "goofspiel(num_cards=3)")
-    assert ask(lent.port, path="/health") == (200, {"status": "healthy"})
-    about = ask(lent.port, path="/metadata").data
+def test_http_endpoints_describe_the_server(start_server) -> None:
+    server = start_server("tic_tac_toe", "goofspiel(num_cards=3)")
+    assert ask(server.port, path="/health") == (200, {"status": "healthy"})
+    about = ask(server.port, path="/metadata").data
     assert about["name"] == "tic_tac_toe"
     assert "Games on this server: tic_tac_toe, goofspiel(num_cards=3)." in about["readme_content"]
-    assert ask(lent.port, path="/goofspiel(num_cards=3)/metadata").data["name"] == "goofspiel(num_cards=3)"
-    assert set(ask(lent.port, path="/schema").data) == {"action", "observation", "state"}
+    assert ask(server.port, path="/goofspiel(num_cards=3)/metadata").data["name"] == "goofspiel(num_cards=3)"
+    assert set(ask(server.port, path="/schema").data) == {"action", "observation", "state"}
     for path in ("/nothing", "/connect_four/metadata", "/../../etc/passwd/schema", "/%2e%2e%2fetc%2fpasswd/schema"):
-        answer = ask(lent.port, path=path)
+        answer = ask(server.port, path=path)
         assert answer.status == 404
         assert answer.code in ("no_such_route", "unknown_game")
 
 
-def test_unserved_game_has_no_socket(lend) -> None:
-    lent = lend("tic_tac_toe")
+def test_unserved_game_has_no_socket(start_server) -> None:
+    server = start_server("tic_tac_toe")
     for path in ("/connect_four/ws", "/ws?game=connect_four", "/..%2f..%2fetc%2fpasswd/ws"):
-        with pytest.raises(InvalidStatus) as refused, lent.client(path):
+        with pytest.raises(InvalidStatus) as refused, server.client(path):
             pass
         assert refused.value.response.status_code == 404
 
 
-def test_token_protects_everything_but_health(lend) -> None:
-    lent = lend("tic_tac_toe", token="s3cret")
-    assert ask(lent.port, path="/health").status == 200
-    assert ask(lent.port, path="/metadata").code == "no_token"
-    assert ask(lent.port, path="/tic_tac_toe/health").status == 401
-    with pytest.raises(InvalidStatus, match="401"), lent.client():
+def test_token_protects_everything_but_health(start_server) -> None:
+    server = start_server("tic_tac_toe", token="s3cret")
+    assert ask(server.port, path="/health").status == 200
+    assert ask(server.port, path="/metadata").code == "no_token"
+    assert ask(server.port, path="/tic_tac_toe/health").status == 401
+    with pytest.raises(InvalidStatus, match="401"), server.client():
         pass
     for path, headers in (("/ws?token=s3cret", {}), ("/ws", {"Authorization": "Bearer s3cret"})):
-        with lent.client(path, additional_headers=headers) as client:
+        with server.client(path, additional_headers=headers) as client:
             assert client.reset()["done"] is False
 
 
-def test_foreign_hosts_and_origins_get_no_socket(lend) -> None:
-    lent = lend("tic_tac_toe")
-    with pytest.raises(InvalidStatus, match="403"), lent.client(origin="http://evil.example"):
+def test_foreign_hosts_and_origins_get_no_socket(start_server) -> None:
+    server = start_server("tic_tac_toe")
+    with pytest.raises(InvalidStatus, match="403"), server.client(origin="http://evil.example"):
         pass
-    assert ask(lent.port, path="/metadata", Host="evil.example").status == 421
+    assert ask(server.port, path="/metadata", Host="evil.example").status == 421
 
 
 @pytest.mark.parametrize("value", [None, 5, "x", [], {}, ["a"], True, [[]], "\ud800", -1, 1.5], ids=ascii)
@@ -264,7 +264,7 @@ def test_reset_field_of_another_type_is_accepted_or_refused(value: Any) -> None:
             assert Incoming.parse(json.dumps(sent))
 
 
-def test_abandoned_match_releases_its_resources(lend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_abandoned_match_releases_its_resources(start_server, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[str] = []
     all_closed = threading.Event()
 
@@ -274,7 +274,7 @@ def test_abandoned_match_releases_its_resources(lend, monkeypatch: pytest.Monkey
             all_closed.set()
 
     monkeypatch.setattr(LearnerTable, "close", close)
-    with lend("tic_tac_toe", "kuhn_poker").client() as client:
+    with start_server("tic_tac_toe", "kuhn_poker").client() as client:
         client.reset(seed=1)
         client.reset(seed=2, game="kuhn_poker")
         assert closed == ["tic_tac_toe"]
