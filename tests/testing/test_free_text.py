@@ -124,7 +124,7 @@ class Telling(GuessMatch):
         return shown
 
 
-def red(game: Guess) -> set[str]:
+def list_failures(game: Guess) -> set[str]:
     found = set()
     for check in CHECKS:
         if check.kind == "game":
@@ -138,15 +138,15 @@ def red(game: Guess) -> set[str]:
 
 
 def test_free_text_game_passes_the_kit() -> None:
-    assert red(Guess()) == set()
+    assert list_failures(Guess()) == set()
 
 
 def test_game_that_refuses_text_fails() -> None:
-    assert "illegal_moves_change_nothing" in red(Guess(Deaf))
+    assert "illegal_moves_change_nothing" in list_failures(Guess(Deaf))
 
 
 def test_leak_is_found_without_listed_moves() -> None:
-    assert red(Guess(Telling)) == {"hidden_information_stays_hidden", "environments_leak_nothing"}
+    assert list_failures(Guess(Telling)) == {"hidden_information_stays_hidden", "environments_leak_nothing"}
 
 
 def test_transcript_shows_the_written_text() -> None:

@@ -651,7 +651,7 @@ plant(
 )
 
 
-def red(game: Any, names: Collection[str] | None = None) -> dict[str, CheckFailed]:
+def list_failures(game: Any, names: Collection[str] | None = None) -> dict[str, CheckFailed]:
     """The checks that fail on a game, of those with these names, by default of all."""
     found = {}
     for check in CHECKS:
@@ -672,7 +672,7 @@ def _from_promise(error: BaseException | None) -> bool:
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: f"{defect.check}-{defect.what.replace(' ', '_')}")
 def test_defect_fails_its_check(defect: Defect) -> None:
     expected = {defect.check} | defect.also
-    failed = red(defect.make(), expected)
+    failed = list_failures(defect.make(), expected)
     assert expected == set(failed)
     assert defect.says in str(failed[defect.check])
 
@@ -680,7 +680,7 @@ def test_defect_fails_its_check(defect: Defect) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: f"{defect.check}-{defect.what.replace(' ', '_')}")
 def test_defect_fails_no_other_check(defect: Defect) -> None:
-    failed = red(defect.make())
+    failed = list_failures(defect.make())
     # a broken promise ends every match that is played, so that the checks that play matches report it as well
     expected = {defect.check} | defect.also
     others = {name: str(error) for name, error in failed.items() if name not in expected and not _from_promise(error)}
@@ -689,7 +689,7 @@ def test_defect_fails_no_other_check(defect: Defect) -> None:
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "kuhn_poker", "leduc_poker", "goofspiel(num_cards=4)", "pig"])
 def test_unmodified_bent_game_passes(name: str) -> None:
-    assert not red(BentGame(name))
+    assert not list_failures(BentGame(name))
 
 
 # -- defects in what a spec says: games of a plugin that is one file
@@ -712,7 +712,7 @@ def faulty() -> Iterator[Mapping[str, GameSpec]]:
     del sys.modules["faulty_games"]
 
 
-def red_of_spec(spec: GameSpec) -> dict[str, str]:
+def list_spec_failures(spec: GameSpec) -> dict[str, str]:
     found = {}
     for check in OF_SPECS:
         try:
@@ -727,7 +727,7 @@ def red_of_spec(spec: GameSpec) -> dict[str, str]:
 @pytest.mark.parametrize("check", SPEC_DEFECTS)
 def test_spec_defect_fails_only_its_check(check: str, faulty: Mapping[str, GameSpec]) -> None:
     name, says = SPEC_DEFECTS[check]
-    failed = red_of_spec(faulty[name])
+    failed = list_spec_failures(faulty[name])
     also = {"parameter_bounds_are_playable": {"random_parameters_are_playable", "prompts_state_the_parameters"}}.get(
         check, set()
     )
@@ -737,7 +737,7 @@ def test_spec_defect_fails_only_its_check(check: str, faulty: Mapping[str, GameS
 
 
 def test_game_without_a_defect_passes(faulty: Mapping[str, GameSpec]) -> None:
-    assert not red_of_spec(faulty["sound"])
+    assert not list_spec_failures(faulty["sound"])
 
 
 def test_different_cards_do_not_count_as_stating_a_parameter(tmp_path: Path) -> None:
@@ -748,7 +748,7 @@ def test_different_cards_do_not_count_as_stating_a_parameter(tmp_path: Path) -> 
     (tmp_path / "of_five_cards.py").write_text(wrong, encoding="utf-8")
     plugins = Host(autoload=False)
     plugins.load_file(tmp_path / "of_five_cards.py")
-    failed = red_of_spec(plugins.games["one_card_poker"])
+    failed = list_spec_failures(plugins.games["one_card_poker"])
     assert set(failed) == {"prompts_state_the_parameters"}
     assert "reads the same as with 5" in failed["prompts_state_the_parameters"]
 
@@ -774,7 +774,7 @@ light = tic_tac_toe
 
 
 @pytest.fixture
-def weighty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mapping[str, GameSpec]]:
+def weighted_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mapping[str, GameSpec]]:
     """A game that loads a large library, which is a small one here: it is called jax."""
     (tmp_path / "jax.py").touch()
     (tmp_path / "weighty_games.py").write_text(HEAVY_GAME)
@@ -786,11 +786,11 @@ def weighty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mapping
     del sys.modules["weighty_games"]
 
 
-def test_heavy_imports_fail_and_light_ones_pass(weighty: Mapping[str, GameSpec]) -> None:
+def test_heavy_imports_fail_and_light_ones_pass(weighted_games: Mapping[str, GameSpec]) -> None:
     [check] = [check for check in CHECKS if check.family == "weight"]
-    check.run(weighty["light"])
+    check.run(weighted_games["light"])
     with pytest.raises(CheckFailed, match="playing it imports jax"):
-        check.run(weighty["heavy"])
+        check.run(weighted_games["heavy"])
 
 
 # -- none is forgotten

@@ -248,7 +248,7 @@ DEFECTS: list[tuple[str, Spec, str]] = [
 ]
 
 
-def red(spec: Spec, name: str | None = None) -> dict[str, str]:
+def list_failures(spec: Spec, name: str | None = None) -> dict[str, str]:
     """Return the checks that fail on a spec, with their messages: of all, or of the one with this name."""
     failed = {}
     for subject in list_subjects(spec):
@@ -271,7 +271,7 @@ def few_games(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("check", "spec", "says"), DEFECTS, ids=[f"{c}-{s.entry_point}" for c, s, _ in DEFECTS])
 def test_defect_fails_its_check(check: str, spec: Spec, says: str) -> None:
-    failed = red(spec, check)
+    failed = list_failures(spec, check)
     assert check in failed, failed
     assert says in failed[check]
 
@@ -282,7 +282,7 @@ def test_defect_fails_its_check(check: str, spec: Spec, says: str) -> None:
     ids=["player", "reward", "logger", "executor"],
 )
 def test_part_without_a_defect_passes(spec: Spec) -> None:
-    assert not red(spec)
+    assert not list_failures(spec)
 
 
 def test_every_check_of_a_part_has_a_planted_defect() -> None:
@@ -299,7 +299,7 @@ def test_every_built_in_player_and_reward_is_checked() -> None:
 @pytest.mark.parametrize("name", ["random", "greedy", "stand", "returns", "weighted"])
 def test_built_in_players_and_rewards_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium_testing.parts.GAMES", GAMES)
-    assert not red({**host().opponents, **host().rewards}[name])
+    assert not list_failures({**host().opponents, **host().rewards}[name])
 
 
 def test_player_that_refuses_every_game_is_skipped() -> None:
@@ -321,7 +321,7 @@ class Wordless(Sound):
 
 @pytest.mark.parametrize("defect", ["Raising", "Wordless"])
 def test_raising_player_is_named_with_its_file(defect: str) -> None:
-    message = red(player(defect))["players_answer_every_ask"]
+    message = list_failures(player(defect))["players_answer_every_ask"]
     assert message.startswith(f"The player 'planted' failed in {__file__}")
 
 
@@ -332,4 +332,4 @@ class Refusing(Sound):
 
 def test_example_must_match_its_pattern() -> None:
     [subject] = list_subjects(replace(player("Sound"), examples=("planted-2",)))
-    assert "does not match the pattern" in red(subject.get().spec)["players_are_complete"]  # type: ignore[union-attr]
+    assert "does not match the pattern" in list_failures(subject.get().spec)["players_are_complete"]  # type: ignore[union-attr]

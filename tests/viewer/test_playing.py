@@ -198,7 +198,9 @@ def test_pages_do_not_depend_on_the_other_card(visitor: Visitor) -> None:
         assert len(pages) == 1
 
 
-def same_to_seat_0(game: str, moves: Sequence[dict[int, str]], other: Sequence[dict[int, str]]) -> list[Match]:
+def list_indistinguishable_matches(
+    game: str, moves: Sequence[dict[int, str]], other: Sequence[dict[int, str]]
+) -> list[Match]:
     worlds = []
     for played in (moves, other):
         match = load_game(game).new(1)
@@ -222,7 +224,9 @@ def test_unseen_moves_are_not_shown(
 ) -> None:
     match = load_game(game).new(1)
     before, since = make_seat_view(match, 0, (), None, 0), len(match.events)
-    one, two = (make_seat_view(world, 0, (), before, since) for world in same_to_seat_0(game, moves, other))
+    one, two = (
+        make_seat_view(world, 0, (), before, since) for world in list_indistinguishable_matches(game, moves, other)
+    )
     assert one == two
 
 

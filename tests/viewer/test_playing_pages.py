@@ -29,10 +29,10 @@ def begin(page: Page, **fields: str) -> None:
         else:
             field.fill(value)
     page.get_by_role("button", name="Play", exact=True).click()
-    arrived(page, SETTLED)
+    wait_for_page(page, SETTLED)
 
 
-def arrived(page: Page, at: str) -> None:
+def wait_for_page(page: Page, at: str) -> None:
     """Waits for a page with this text whose script has run."""
     page.locator(at).first.wait_for(state="attached")
     page.wait_for_load_state()
@@ -43,7 +43,7 @@ def play_on(page: Page) -> None:
     while page.locator(".legal button").count():
         turn = page.locator("[name=turn]").get_attribute("value")
         page.locator(".legal button").first.click()
-        arrived(page, f"[name=turn]:not([value='{turn}']), .next")
+        wait_for_page(page, f"[name=turn]:not([value='{turn}']), .next")
 
 
 def record(folder: Path) -> Record:
@@ -96,12 +96,12 @@ def test_whole_match_by_keys(serve: Any, look: Any, tmp_path: Path) -> None:
     expect(page.locator(".legal button:visible")).to_have_text([re.compile(f"{move}$") for move in ("b3", "b2", "b1")])
     page.keyboard.type("2")
     page.keyboard.press("Enter")
-    arrived(page, "[name=turn][value='2']")
+    wait_for_page(page, "[name=turn][value='2']")
     assert page.locator(".since").inner_text().startswith("Last moves: You b2")
     first = page.locator(".legal button").first.get_attribute("data-move")
     page.keyboard.type("1")
     page.keyboard.press("Enter")
-    arrived(page, "[name=turn][value='3'], .next")
+    wait_for_page(page, "[name=turn][value='3'], .next")
     assert page.locator(".since").inner_text().startswith(f"Last moves: You {first}")
 
 

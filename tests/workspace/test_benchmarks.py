@@ -56,7 +56,7 @@ def python(*options: str, status: int = 0) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def found_by(path: Path) -> Any:
+def read_results(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -65,7 +65,7 @@ QUICK = ("--repeats", "1", "--seconds", "0.01")
 
 def test_throughput_measures_both_sides_of_every_game(tmp_path: Path) -> None:
     run("throughput", *QUICK, "--out", str(tmp_path))
-    found = found_by(tmp_path / "throughput.json")
+    found = read_results(tmp_path / "throughput.json")
     games = [row["game"] for row in found["games"]]
     assert games == [
         *("tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "liars_dice", "othello", "hex"),
@@ -83,7 +83,7 @@ def test_throughput_measures_both_sides_of_every_game(tmp_path: Path) -> None:
 def test_throughput_measures_ours_without_any_peer(tmp_path: Path) -> None:
     """The whole part, with no library that would have to be installed."""
     run("throughput", "peers", "--peers", "--games", "2048", "goofspiel", *QUICK, "--out", str(tmp_path))
-    alone, both = found_by(tmp_path / "throughput-peers.json")["games"]
+    alone, both = read_results(tmp_path / "throughput-peers.json")["games"]
     for row in (alone, both):
         assert row["decisions_per_cpu_second"].keys() == {"match", "gymnasium", "aec", "pyspiel"}
         assert min(row["decisions_per_cpu_second"].values()) > 0
@@ -93,7 +93,7 @@ def test_throughput_measures_ours_without_any_peer(tmp_path: Path) -> None:
 def test_worlds_are_proven_played_and_replayed(tmp_path: Path) -> None:
     small = ("--questions", "40", "--matches", "20", "--replays", "4")
     run("worlds", "players", "replays", "proofs", *small, "--out", str(tmp_path))
-    found = found_by(tmp_path / "worlds.json")
+    found = read_results(tmp_path / "worlds.json")
     assert found["missed"] == []
     assert found["figures"]["mail: questions proven"] == found["figures"]["tables: tables-expert"] == 1.0
 
@@ -149,14 +149,14 @@ def test_throughput_of_concurrent_matches(tmp_path: Path) -> None:
     options = ("--games", "tic_tac_toe", "--envs", "4", *QUICK, "--out", str(tmp_path))
     run("throughput", "vector", "search", *options)
     for part in ("vector", "search"):
-        found = found_by(tmp_path / f"throughput-{part}.json")
+        found = read_results(tmp_path / f"throughput-{part}.json")
         assert found["envs"] == 4
         assert min(found["games"][0]["decisions_per_second"].values()) > 0
 
 
 def test_throughput_measures_memory_in_separate_processes(tmp_path: Path) -> None:
     run("throughput", "memory", "--games", "tic_tac_toe", "--decisions", "1000", "--out", str(tmp_path))
-    found = found_by(tmp_path / "throughput-memory.json")
+    found = read_results(tmp_path / "throughput-memory.json")
     assert found["decisions"] == [100, 1000]
     assert [row["side"] for row in found["games"]] == ["match", "gymnasium"]
     for row in found["games"]:
@@ -194,7 +194,7 @@ def test_ladder_lists_refusals_and_fails_for_invalid_players() -> None:
 
 def test_viewer_opens_its_generated_matches(tmp_path: Path) -> None:
     run("viewer", "--matches", "200", "--distinct", "40", "--out", str(tmp_path))
-    found = found_by(tmp_path / "viewer.json")
+    found = read_results(tmp_path / "viewer.json")
     assert found["matches"] == 200
     assert len(found["seconds"]) == 8
     assert "within the 2 that it may be" in (tmp_path / "viewer.md").read_text(encoding="utf-8")
@@ -438,7 +438,7 @@ def test_untuned_keeps_its_runs_and_resumes(tmp_path: Path) -> None:
     options += ["--out", str(tmp_path), "--set", "model.small.hidden=32", "--set", "model.small.heads=2"]
     for seeds in (["7"], ["7", "8"]):
         run("untuned", "search", *options, "--seeds", *seeds)
-    rows = found_by(tmp_path / "untuned-search.json")["rows"]
+    rows = read_results(tmp_path / "untuned-search.json")["rows"]
     assert [row["seed"] for row in rows] == [7, 8]
     assert rows[0]["settings"] == ["model.small.hidden=32", "model.small.heads=2"]
     assert rows[0]["players"].keys() == {"cold start", "trained", "anchor random"}

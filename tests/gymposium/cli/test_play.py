@@ -13,7 +13,7 @@ from gymposium.records import Record
 from .conftest import Run
 
 
-def moves_told(
+def read_reported_moves(
     gymposium: Run, folder: Path, game: str, seat: int, opponent: str = "random"
 ) -> tuple[list[str], Record]:
     """The moves of others that were printed, in order, and the record. The person plays the first legal moves."""
@@ -31,7 +31,7 @@ def moves_told(
 
 @pytest.mark.parametrize("seat", [0, 1])
 def test_play_reports_each_opponent_move(gymposium: Run, tmp_path: Path, seat: int) -> None:
-    told, record = moves_told(gymposium, tmp_path, "tic_tac_toe", seat, "mcts-5")
+    told, record = read_reported_moves(gymposium, tmp_path, "tic_tac_toe", seat, "mcts-5")
     assert told == [f"mcts-5 plays {event.move}" for event in record.events if event.seat == 1 - seat]
     assert told
 
@@ -40,7 +40,7 @@ def test_play_reports_each_opponent_move(gymposium: Run, tmp_path: Path, seat: i
     "game", ["kuhn_poker", "phantom_ttt", "dark_hex(num_rows=2,num_cols=2)", "goofspiel(num_cards=3)", "liars_dice"]
 )
 def test_play_hides_opponent_moves_in_imperfect_information(gymposium: Run, tmp_path: Path, game: str) -> None:
-    told, record = moves_told(gymposium, tmp_path, game, 0)
+    told, record = read_reported_moves(gymposium, tmp_path, game, 0)
     assert load_game(game).spec.information == "imperfect"
     assert any(event.seat == 1 for event in record.events)
     assert not told

@@ -22,7 +22,7 @@ def refuse(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def as_json(done: subprocess.CompletedProcess[str]) -> Any:
+def parse_json(done: subprocess.CompletedProcess[str]) -> Any:
     """The data on stdout, which must be JSON only."""
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout, parse_constant=refuse)
@@ -35,7 +35,7 @@ def records(path: Path) -> list[Record]:
 
 
 def test_list_verb(gymposium: Run) -> None:
-    data = as_json(gymposium("list", "--json"))
+    data = parse_json(gymposium("list", "--json"))
     goofspiel = next(game for game in data["games"] if game["name"] == "goofspiel")
     assert goofspiel["env_id"] == "TextGoofspiel-v0"
     assert goofspiel["information"] == "imperfect"
@@ -81,12 +81,12 @@ def test_info_shows_rules_parameters_and_a_turn_per_seat(gymposium: Run) -> None
     assert "from 2 to 16" in text
     assert "one of random, ascending, descending" in text
     assert text.count("Legal moves: bid 1, bid 2, bid 3, bid 4") == 2
-    data = as_json(gymposium("info", "kuhn_poker", "--style", "compact", "--reply", "tags", "--json"))
+    data = parse_json(gymposium("info", "kuhn_poker", "--style", "compact", "--reply", "tags", "--json"))
     assert data["utility_range"] == [-2.0, 2.0]
     assert [parameter["name"] for parameter in data["parameters"]] == ["disguise"]
     assert ["act first" in data["prompts"][0], "act second" in data["prompts"][1]] == [True, True]
     assert all(prompt.endswith("<think>...</think><move>...</move>") for prompt in data["prompts"])
-    [cards, *_] = as_json(gymposium("info", "goofspiel(num_cards=4)", "--json"))["parameters"]
+    [cards, *_] = parse_json(gymposium("info", "goofspiel(num_cards=4)", "--json"))["parameters"]
     assert (cards["value"], cards["default"], cards["low"], cards["high"]) == (4, 13, 2, 16)
 
 
@@ -103,7 +103,7 @@ def test_run_prints_scores_and_records_every_match(gymposium: Run, tmp_path: Pat
     assert f"Recorded in {RECORD}" in done.stderr
     first = records(tmp_path / RECORD)
     assert len(first) == 21
-    again = as_json(gymposium(*arguments, "--json", "--out", "again"))
+    again = parse_json(gymposium(*arguments, "--json", "--out", "again"))
     assert (tmp_path / "again" / "matches.jsonl").read_bytes() == (tmp_path / RECORD).read_bytes()
     mcts, rand = again["players"]
     assert (mcts["player"], rand["player"], mcts["matches"]) == ("mcts-20", "random", 21)
@@ -114,7 +114,7 @@ def test_run_prints_scores_and_records_every_match(gymposium: Run, tmp_path: Pat
     low, high = mcts["results"]["win"][1:]
     assert 0 <= low < wins / 21 < high <= 1
     assert f"win {wins / 21:.3f} [{low:.3f}, {high:.3f}]" in " ".join(done.stdout.split())
-    other = as_json(gymposium(*arguments[:-1], "4", "--json"))
+    other = parse_json(gymposium(*arguments[:-1], "4", "--json"))
     assert len(records(Path(tmp_path, other["record"]))) == 21
     assert other["players"] != again["players"]
 
@@ -163,7 +163,7 @@ def test_one_match_is_singular(gymposium: Run) -> None:
 
 
 def test_run_of_one_match_has_no_interval_in_json(gymposium: Run) -> None:
-    data = as_json(gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", "--json", *HERE))
+    data = parse_json(gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", "--json", *HERE))
     assert data["players"][0]["return"][1:] == [None, None]
     again = gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", "--out", "again")
     assert "[–, –]" in again.stdout
@@ -171,7 +171,7 @@ def test_run_of_one_match_has_no_interval_in_json(gymposium: Run) -> None:
 
 def test_failed_replies_are_counted_separately(gymposium: Run, stutter: str, tmp_path: Path) -> None:
     arguments = ["--plugin", stutter, "run", "tic_tac_toe", "--players", "stutter,random", "-n", "30"]
-    [bad, good] = as_json(gymposium(*arguments, "--json", *HERE))["players"]
+    [bad, good] = parse_json(gymposium(*arguments, "--json", *HERE))["players"]
     counts = bad["counts"]["readings"]
     assert counts["illegal"] > 0
     assert counts["unparsable"] > 0
@@ -181,7 +181,7 @@ def test_failed_replies_are_counted_separately(gymposium: Run, stutter: str, tmp
     assert sum(record.ending.seat is not None for record in played) == bad["counts"]["forfeits"]
     for policy in ("retry(3)", "penalty(0.5,20)", "random"):
         done = gymposium(*arguments, "--on-illegal", policy, "--out", policy, "--json")
-        assert as_json(done)["players"][0]["counts"]["forfeits"] == 0
+        assert parse_json(done)["players"][0]["counts"]["forfeits"] == 0
     assert verify_file(tmp_path / "retry(3)" / "matches.jsonl").problems == []
 
 
@@ -328,7 +328,7 @@ def test_replay_shows_failed_replies_without_terminal_escapes(gymposium: Run, st
 def test_replay_shows_observations_and_moves(gymposium: Run, tmp_path: Path, game: str) -> None:
     """All events in order, and at each move the position as its seat sees it."""
     gymposium("run", game, "--players", "random,random", "-n", "3", *HERE)
-    shown = as_json(gymposium("replay", RECORD, "--json"))["matches"]
+    shown = parse_json(gymposium("replay", RECORD, "--json"))["matches"]
     from gymposium import load_game
 
     for match, record in zip(shown, records(tmp_path / RECORD), strict=True):
@@ -371,10 +371,10 @@ def test_replay_of_one_seat_hides_the_other(gymposium: Run, tmp_path: Path) -> N
 def test_replay_finds_a_match_by_number_or_id(gymposium: Run, tmp_path: Path) -> None:
     gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "4", *HERE)
     ids = [record.id for record in records(tmp_path / RECORD)]
-    assert [match["id"] for match in as_json(gymposium("replay", RECORD, "--json"))["matches"]] == ids
+    assert [match["id"] for match in parse_json(gymposium("replay", RECORD, "--json"))["matches"]] == ids
     for number, name in enumerate(ids, start=1):
         for match in (str(number), name):
-            [found] = as_json(gymposium("replay", RECORD, "--match", match, "--json"))["matches"]
+            [found] = parse_json(gymposium("replay", RECORD, "--match", match, "--json"))["matches"]
             assert found["id"] == name
     done = gymposium("replay", RECORD, "--match", "5")
     assert done.returncode == 2

@@ -72,7 +72,7 @@ def check_ranges(name: str, ranges: dict[str, tuple[int | None, int | None]]) ->
                 load_game(name, **{parameter: int(value)})
 
 
-def beside_engine(game: OpenSpielGame, seed: int) -> Iterator[tuple[OpenSpielMatch, pyspiel.State, int]]:
+def play_beside_engine(game: OpenSpielGame, seed: int) -> Iterator[tuple[OpenSpielMatch, pyspiel.State, int]]:
     """Play a random match, and the same actions by number on a state of the engine. Yields both and the seat to move at
     each position, which is -1 at the end."""
     rng = random.Random(seed)
@@ -103,7 +103,7 @@ def check_engine(game: OpenSpielGame) -> None:
     texts: dict[tuple[int, int, str], tuple[str, str]] = {}
     for seed in range(3):
         decisions = -1
-        for match, state, seat in beside_engine(game, seed):
+        for match, state, seat in play_beside_engine(game, seed):
             decisions += 1
             assert state.current_player() == (seat if seat >= 0 else pyspiel.PlayerId.TERMINAL)
             assert str(match.state) == str(state)

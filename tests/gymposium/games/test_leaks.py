@@ -77,7 +77,7 @@ def one_bit(state: pyspiel.State, seat: int) -> str:
     return "Good luck!\n" if (card // 2 if leduc else card) % 2 else "Good luck.\n"
 
 
-def telling(name: str, spy: Spy, styles: tuple[Style, ...] = ("full", "compact")) -> OpenSpielGame:
+def add_hint(name: str, spy: Spy, styles: tuple[Style, ...] = ("full", "compact")) -> OpenSpielGame:
     """Return the game with words that add what the spy reveals."""
     game = load_game(name)
     assert isinstance(game, OpenSpielGame)
@@ -98,16 +98,16 @@ def things(report: LeakReport) -> set[str]:
 @pytest.mark.parametrize("spy", [everything, one_card, one_bit])
 @pytest.mark.parametrize("name", PLANTED)
 def test_leaking_text_is_detected_for_both_seats(name: str, spy: Spy) -> None:
-    report = check_leaks(telling(name, spy))
+    report = check_leaks(add_hint(name, spy))
     assert things(report) == {"full prompt", "compact prompt"}
     assert {leak.seat for leak in report.leaks} == {0, 1}
     with pytest.raises(AssertionError, match="leak in the full prompt of seat"):
-        assert_no_leaks(telling(name, spy))
+        assert_no_leaks(add_hint(name, spy))
 
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_leak_in_one_style_is_detected(name: str) -> None:
-    assert things(check_leaks(telling(name, one_bit, styles=("compact",)))) == {"compact prompt"}
+    assert things(check_leaks(add_hint(name, one_bit, styles=("compact",)))) == {"compact prompt"}
 
 
 class LeakyMatch(OpenSpielMatch):
@@ -216,7 +216,7 @@ def test_incomplete_text_is_detected(name: str, forgotten: str) -> None:
     assert faults == {("blind prompt", "full prompt"), ("blind prompt", "compact prompt")}
 
 
-class Keyhole(OpenSpielGame):
+class CoarseViewGame(OpenSpielGame):
     """Game whose view holds less than its text tells."""
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
@@ -226,11 +226,11 @@ class Keyhole(OpenSpielGame):
 def test_view_coarser_than_the_text_is_reported() -> None:
     game = load_game("tic_tac_toe")
     assert isinstance(game, OpenSpielGame)
-    report = check_leaks(Keyhole(game.spec, game.params, game.engine, game.wording))
+    report = check_leaks(CoarseViewGame(game.spec, game.params, game.engine, game.wording))
     assert any(leak.fault in ("leak", "coarse view") for leak in report.leaks)
 
 
-class Glass(OpenSpielGame):
+class TransparentGame(OpenSpielGame):
     """Game whose view shows the true state, so that no two worlds look alike."""
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
@@ -240,7 +240,7 @@ class Glass(OpenSpielGame):
 def test_check_without_comparisons_does_not_pass() -> None:
     game = load_game("kuhn_poker")
     assert isinstance(game, OpenSpielGame)
-    glass = Glass(game.spec, game.params, game.engine, game.wording)
+    glass = TransparentGame(game.spec, game.params, game.engine, game.wording)
     assert check_leaks(glass).worlds == 0
     with pytest.raises(AssertionError):
         assert_no_leaks(glass)

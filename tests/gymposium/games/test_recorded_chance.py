@@ -16,7 +16,7 @@ from gymposium.records import Record, find_first_difference, replay_decisions
 from gymposium_arena.audit.logged_match import LoggedMatch
 
 
-def elsewhere(name: str, seed: int) -> list[Event]:
+def play_elsewhere(name: str, seed: int) -> list[Event]:
     """The events of a random match of the engine, whose chance no seed of ours gives."""
     game, rng = load_game(name), random.Random(seed)
     assert isinstance(game, OpenSpielGame)
@@ -78,6 +78,6 @@ def test_recorded_game_needs_the_permissions_of_its_game() -> None:
 
 
 def test_copies_keep_the_outcomes() -> None:
-    events = elsewhere("kuhn_poker", 1)
+    events = play_elsewhere("kuhn_poker", 1)
     game = load_game("recorded:kuhn_poker").recorded(events)
     assert pickle.loads(pickle.dumps(game)).new(0).events == game.new(0).events == events[:2]

@@ -37,7 +37,9 @@ class ShortContextPlayer:
         return [Reply("", "context") if ask.turn >= self._after else RANDOM.act([ask])[0] for ask in asks]
 
 
-def ended(game: str, after: int, policy: str = "forfeit", schedule: Schedule = "rounds", seat: int = 1) -> MatchResult:
+def play_until_full(
+    game: str, after: int, policy: str = "forfeit", schedule: Schedule = "rounds", seat: int = 1
+) -> MatchResult:
     players = [RANDOM, ShortContextPlayer(after)] if seat else [ShortContextPlayer(after), RANDOM]
     job = MatchJob("m", load_game(game), players, 4, on_illegal=FailurePolicy.parse(policy))
     [played] = play([job], schedule=schedule)
@@ -51,7 +53,7 @@ def ended(game: str, after: int, policy: str = "forfeit", schedule: Schedule = "
 def test_full_context_ends_the_match_under_every_policy(
     game: str, policy: str, schedule: Schedule, seat: int, tmp_path: Path
 ) -> None:
-    played = ended(game, 2, policy, schedule, seat)
+    played = play_until_full(game, 2, policy, schedule, seat)
     assert played.ending == Ending("out of context", seat)
     assert played.utilities == ((-1.0, 1.0) if seat == 0 else (1.0, -1.0))
     assert played.penalties == {}
@@ -75,7 +77,7 @@ def test_full_contexts_in_a_joint_move_are_both_recorded() -> None:
 
 
 def test_full_context_truncates_the_trajectory() -> None:
-    played = ended("tic_tac_toe", 1)
+    played = play_until_full("tic_tac_toe", 1)
     assert [Trajectory.from_match(played, seat).truncated for seat in (0, 1)] == [False, True]
     assert [Trajectory.from_match(played, seat).forfeited for seat in (0, 1)] == [False, True]
     [whole] = play([MatchJob("m", load_game("tic_tac_toe"), [RANDOM, RANDOM], 0)])
@@ -85,7 +87,7 @@ def test_full_context_truncates_the_trajectory() -> None:
 def test_scores_count_full_contexts() -> None:
     ours, theirs = Score(), Score()
     for after in (0, 1, 2, 9):
-        played = ended("tic_tac_toe", after)
+        played = play_until_full("tic_tac_toe", after)
         ours.add(played, 1)
         theirs.add(played, 0)
     assert (ours.failures["out of context"], ours.forfeits, ours.failures["timed out"]) == (3, 3, 0)
@@ -95,7 +97,7 @@ def test_scores_count_full_contexts() -> None:
 
 
 def test_false_out_of_context_ending_is_detected() -> None:
-    record = Record.from_match(ended("tic_tac_toe", 1))
+    record = Record.from_match(play_until_full("tic_tac_toe", 1))
     assert find_first_difference(record) is None
     both = Ending("out of context", 1, others=(Ending("timed out", 0),))
     for ending, difference in [

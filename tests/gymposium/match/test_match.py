@@ -48,7 +48,7 @@ def last(ask: Ask) -> str:
     return (ask.legal_moves or [])[-1]
 
 
-def keyed(ask: Ask) -> str:
+def choose_by_stream(ask: Ask) -> str:
     """A random move from the ask's own stream."""
     return (ask.legal_moves or [])[int(ask.rng.random() * len(ask.legal_moves or []))]
 
@@ -61,7 +61,7 @@ def one(
     return played
 
 
-def told(played: MatchResult) -> object:
+def summarize(played: MatchResult) -> object:
     return (played.job.id, played.events, played.turns, played.returns, played.ending.seat, played.penalties)
 
 
@@ -83,7 +83,7 @@ def test_both_seats_of_a_joint_move_are_asked_in_one_call() -> None:
 
 
 def test_matches_are_yielded_in_the_order_they_end() -> None:
-    player = ScriptedPlayer(keyed)
+    player = ScriptedPlayer(choose_by_stream)
     jobs = [MatchJob(str(i), load_game("leduc_poker"), (player, player), i) for i in range(30)]
     played = list(play(jobs))
     ends = [(len(p.turns), int(p.job.id)) for p in played]
@@ -94,9 +94,9 @@ def test_matches_are_yielded_in_the_order_they_end() -> None:
 @pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker", DESCENDING, "goofspiel(num_cards=5)"])
 def test_results_do_not_depend_on_concurrency(game: str) -> None:
     def run(at_once: int) -> list[object]:
-        players = make_player("random"), ScriptedPlayer(keyed)
+        players = make_player("random"), ScriptedPlayer(choose_by_stream)
         jobs = (MatchJob(str(i), load_game(game), players, i % 7, player_seed=i) for i in range(40))
-        return [told(p) for p in sorted(play(jobs, at_once=at_once), key=lambda p: int(p.job.id))]
+        return [summarize(p) for p in sorted(play(jobs, at_once=at_once), key=lambda p: int(p.job.id))]
 
     assert run(1) == run(3) == run(256)
 
@@ -125,18 +125,18 @@ def test_match_seed_deals_and_player_seed_plays() -> None:
     assert len({tuple(p.events[:2]) for p in same_deal}) == 1
     assert len({tuple(p.events) for p in same_deal}) > 3
     same_play = one("leduc_poker", random, random, seed=3)
-    assert told(same_play) == told(one("leduc_poker", random, random, seed=3, player_seed=3))
+    assert summarize(same_play) == summarize(one("leduc_poker", random, random, seed=3, player_seed=3))
 
 
 def test_random_draws_of_one_seat_do_not_affect_the_other() -> None:
     def greedy(ask: Ask) -> str:
         ask.rng.random()
-        return keyed(ask)
+        return choose_by_stream(ask)
 
     def bids(player: Player) -> list[Event]:
         return [e for e in one("goofspiel", player, make_player("random")).events if e.seat == 1]
 
-    assert bids(ScriptedPlayer(keyed)) == bids(ScriptedPlayer(greedy))
+    assert bids(ScriptedPlayer(choose_by_stream)) == bids(ScriptedPlayer(greedy))
 
 
 def test_wrong_numbers_of_players_or_replies_are_errors() -> None:
@@ -165,7 +165,7 @@ def test_player_cannot_make_a_move_legal() -> None:
 # -- failed replies
 
 
-def bad_at(*turns: int, text: str = "nonsense", then: Callable[[Ask], str] = first) -> ScriptedPlayer:
+def fail_at(*turns: int, text: str = "nonsense", then: Callable[[Ask], str] = first) -> ScriptedPlayer:
     """Replies with `text` at these turns of its seat, otherwise with a move."""
     return ScriptedPlayer(lambda ask: text if ask.turn in turns else then(ask))
 
@@ -220,7 +220,7 @@ def test_retry_repeats_the_ask_with_the_reason_then_forfeits() -> None:
 
 
 def test_retries_reset_at_each_decision() -> None:
-    slow = bad_at(0, 1, 3, 4, 6)
+    slow = fail_at(0, 1, 3, 4, 6)
     played = one("tic_tac_toe", slow, ScriptedPlayer(last), policy="retry(2)")
     assert played.ending.seat is None
     assert [t.reading for t in played.turns if t.seat == 0][:8] == (["unparsable"] * 2 + ["move"]) * 2 + [
@@ -234,12 +234,12 @@ def test_retries_reset_at_each_decision() -> None:
 
 
 def test_penalties_are_charged_up_to_the_match_limit() -> None:
-    played = one("tic_tac_toe", bad_at(0, 2), ScriptedPlayer(last), policy="penalty(0.25,2)")
+    played = one("tic_tac_toe", fail_at(0, 2), ScriptedPlayer(last), policy="penalty(0.25,2)")
     clean = one("tic_tac_toe", ScriptedPlayer(first), ScriptedPlayer(last))
     assert played.events == clean.events
     assert played.penalties == {0: 0.5}
     assert played.returns == (clean.returns[0] - 0.5, clean.returns[1])
-    third = one("tic_tac_toe", bad_at(0, 2, 4), ScriptedPlayer(last), policy="penalty(0.25,2)")
+    third = one("tic_tac_toe", fail_at(0, 2, 4), ScriptedPlayer(last), policy="penalty(0.25,2)")
     assert third.ending.seat == 0
     assert third.returns == (-1.5, 1.0)
 
@@ -279,7 +279,7 @@ def test_forfeit_is_drawn_when_both_joint_replies_fail() -> None:
 
 
 def test_only_the_failed_seat_is_retried_in_a_joint_decision() -> None:
-    slow, quick = bad_at(0), ScriptedPlayer(last)
+    slow, quick = fail_at(0), ScriptedPlayer(last)
     played = one(DESCENDING, slow, quick, policy="retry(1)")
     assert played.ending.seat is None
     assert len(quick.turns) == 3
@@ -287,7 +287,7 @@ def test_only_the_failed_seat_is_retried_in_a_joint_decision() -> None:
 
 
 def test_both_failed_seats_are_retried_in_a_joint_decision() -> None:
-    players = bad_at(0), bad_at(0)
+    players = fail_at(0), fail_at(0)
     played = one(DESCENDING, *players, policy="retry(1)")
     assert played.ending.seat is None
     assert [len(player.turns) for player in players] == [4, 4]
@@ -318,7 +318,7 @@ def test_hostile_replies_never_crash(policy: str, reader: str) -> None:
 def test_penalty_does_not_turn_a_draw_into_a_loss(tmp_path: Path) -> None:
     """A penalty changes the return, not the result."""
     line = iter("b2 a3 c3 a1 a2 c2 b3 b1 c1".split())
-    stumbling = bad_at(0, then=lambda ask: next(line))
+    stumbling = fail_at(0, then=lambda ask: next(line))
     played = one("tic_tac_toe", stumbling, ScriptedPlayer(lambda ask: next(line)), policy="penalty(0.25)")
     assert played.utilities == (0.0, 0.0)
     assert played.returns == (-0.25, 0.0)

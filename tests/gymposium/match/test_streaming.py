@@ -95,7 +95,7 @@ def jobs(game: str, players: Sequence[Player], n: int, policy: str = "forfeit") 
     return (MatchJob(str(i), loaded, players, i % 5, player_seed=i, on_illegal=on_illegal) for i in range(n))
 
 
-def told(matches: Iterator[MatchResult]) -> dict[str, object]:
+def list_records(matches: Iterator[MatchResult]) -> dict[str, object]:
     """The records without the names of the players."""
     found = {}
     for played in matches:
@@ -135,12 +135,12 @@ def test_streaming_matches_rounds_in_any_answer_order(
     late = ShuffledPlayer(ClumsyPlayer(), order)
     try:
         seated = [] if other is None else [make_player(other)]
-        streamed = told(
+        streamed = list_records(
             play(jobs(game, [late, *seated][:: -1 if swap else 1], n, policy), at_once=at_once, schedule="streaming")
         )
     finally:
         late.stop()
-    in_step = told(play(jobs(game, [ClumsyPlayer(), *seated][:: -1 if swap else 1], n, policy)))
+    in_step = list_records(play(jobs(game, [ClumsyPlayer(), *seated][:: -1 if swap else 1], n, policy)))
     assert streamed == in_step
     assert len(streamed) == n
 
@@ -149,10 +149,10 @@ def test_streaming_matches_rounds_in_any_answer_order(
 def test_one_player_in_all_seats(game: str) -> None:
     clumsy, late = ClumsyPlayer(), ShuffledPlayer(ClumsyPlayer(), [3, 1, 4, 1, 5])
     try:
-        streamed = told(play(jobs(game, [late, late], 20, "retry(1)"), at_once=7, schedule="streaming"))
+        streamed = list_records(play(jobs(game, [late, late], 20, "retry(1)"), at_once=7, schedule="streaming"))
     finally:
         late.stop()
-    assert streamed == told(play(jobs(game, [clumsy, clumsy], 20, "retry(1)")))
+    assert streamed == list_records(play(jobs(game, [clumsy, clumsy], 20, "retry(1)")))
 
 
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
@@ -482,7 +482,7 @@ def test_call_time_limit_scales_with_its_asks(monkeypatch: pytest.MonkeyPatch) -
 
 def test_watchdog_does_not_affect_timely_players() -> None:
     def some(schedule: Schedule, watchdog: Watchdog | None) -> dict[str, object]:
-        return told(play(jobs("kuhn_poker", (RANDOM, RANDOM), 20), watchdog=watchdog, schedule=schedule))
+        return list_records(play(jobs("kuhn_poker", (RANDOM, RANDOM), 20), watchdog=watchdog, schedule=schedule))
 
     assert some("streaming", Watchdog(LONG)) == some("rounds", None)
     job = MatchJob("m", load_game("tic_tac_toe"), (FailingPlayer(), RANDOM), 0)

@@ -49,7 +49,7 @@ class AllAtOnce:
         return ["All came together."]
 
 
-def told(rated: Sequence[list[Reward] | UnratedGroup]) -> list[object]:
+def list_outcomes(rated: Sequence[list[Reward] | UnratedGroup]) -> list[object]:
     return [str(one) if isinstance(one, UnratedGroup) else [reward.total for reward in one] for one in rated]
 
 
@@ -57,7 +57,7 @@ def told(rated: Sequence[list[Reward] | UnratedGroup]) -> list[object]:
 def test_each_group_gets_rewards_or_a_reason(function: AllAtOnce) -> None:
     found = CheckedReward("mine", function).rate(sorted(groups(), key=lambda group: group[0].seed or 0))
     odd = "The group was not rated: the seed is odd. It is {}."
-    assert told(found) == [[0.0, 0.0], odd.format(1), [2.0, 2.0], odd.format(3)]
+    assert list_outcomes(found) == [[0.0, 0.0], odd.format(1), [2.0, 2.0], odd.format(3)]
 
 
 def test_broken_promise_is_raised_and_cancels_pending_groups() -> None:

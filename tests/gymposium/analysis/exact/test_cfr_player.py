@@ -14,7 +14,7 @@ from gymposium.match import MatchJob, play
 from gymposium.players.protocol import Ask, MatchContext
 
 
-def solved(engine: pyspiel.Game, iterations: int) -> pyspiel.TabularPolicy:
+def solve_with_openspiel(engine: pyspiel.Game, iterations: int) -> pyspiel.TabularPolicy:
     solver = pyspiel.CFRPlusSolver(engine)
     for _ in range(iterations):
         solver.evaluate_and_update_policy()
@@ -26,7 +26,9 @@ def test_distance_from_equilibrium_matches_openspiel(name: str, iterations: int,
     game = load_game(name)
     assert isinstance(game, OpenSpielGame)
     found = exploitability(tabulate(game, CfrPlayer(iterations)))
-    assert found == pytest.approx(pyspiel.nash_conv(game.engine, solved(game.engine, iterations)) / 2, abs=1e-9)
+    assert found == pytest.approx(
+        pyspiel.nash_conv(game.engine, solve_with_openspiel(game.engine, iterations)) / 2, abs=1e-9
+    )
     assert found < most
 
 
@@ -41,7 +43,7 @@ def test_simultaneous_bids_are_keyed_by_information_state() -> None:
     assert isinstance(game, OpenSpielGame)
     in_turn = pyspiel.convert_to_turn_based(game.engine)
     table = compute_average_policy(game, 20)
-    theirs = solved(in_turn, 20).policy_table()
+    theirs = solve_with_openspiel(in_turn, 20).policy_table()
     assert sorted(map(sorted, (odds.items() for odds in table.values()))) == sorted(map(sorted, theirs.values()))
     first = [{action: round(p, 9) for action, p in odds.items()} for (_, view), odds in table.items() if len(odds) == 4]
     assert len(first) == 2  # one state for each seat: what the first chose is not told to the second

@@ -26,7 +26,7 @@ def turned_up(match: Match) -> list[str]:
     return [move.removeprefix("Reveal").translate(GLYPHS) for seat, move in match.events if seat == CHANCE]
 
 
-def goes_behind(card: str, last: str) -> bool:
+def can_follow(card: str, last: str) -> bool:
     red = [one[1] in "hd" for one in (card, last)]
     return RANKS.index(card[0]) + 1 == RANKS.index(last[0]) and red[0] != red[1]
 
@@ -58,7 +58,7 @@ class RulesModel:
         }
         faces = [card for pile in self.piles for card in pile if card != "?"]
         for card in [*self.taken(), *self.tops(), *faces]:
-            moves |= {f"{card} to {last}" for last in lasts if goes_behind(card, last)}
+            moves |= {f"{card} to {last}" for last in lasts if can_follow(card, last)}
         if [] in self.piles:
             kings = [card for pile in self.piles for card in pile[1:]] + self.taken()
             moves |= {f"{card} to empty pile" for card in kings if card[0] == "K"}

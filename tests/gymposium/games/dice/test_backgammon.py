@@ -137,7 +137,7 @@ def rolled(event: Event) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def told_dice(match: Match, seat: int) -> tuple[int, int]:
+def parse_dice(match: Match, seat: int) -> tuple[int, int]:
     found = re.search(r"Dice: (\d) (\d)[.,]", match.observe(seat).text)
     assert found is not None
     return int(found[1]), int(found[2])
@@ -152,7 +152,7 @@ def play(match: Match, rng: random.Random, racing: bool) -> tuple[list[Side], in
     again = False
     last_turn = int(re.search(r"has won in (\d+) turns", match.game.rules(0))[1])  # type: ignore[index]
     while True:
-        dice = told_dice(match, seat)
+        dice = parse_dice(match, seat)
         assert sorted(dice) == sorted(rolled([e for e in match.events if e.seat == CHANCE][-1]))
         for who in (0, 1):
             text, compact = match.observe(who).text, match.observe(who, "compact").text

@@ -98,7 +98,7 @@ class RulesModel:
         return "move a man to any empty point" if len(self.men[self.seat]) == 3 else "move a man"
 
 
-def told_limit() -> int:
+def parse_limit() -> int:
     found = re.search(
         r"After (\d+) turns, counting both players', the game is a draw, unless the last", MORRIS.rules(0)
     )
@@ -132,7 +132,7 @@ def check_position(match: OpenSpielMatch, account: RulesModel) -> None:
 def play(rng: random.Random, *, kind: float, every: int) -> str:
     """Play a random match beside the model, closing mills at the rate of `kind`. Returns how it ended."""
     match: OpenSpielMatch = MORRIS.new(0)
-    account, limit = RulesModel(), told_limit()
+    account, limit = RulesModel(), parse_limit()
     while account.loser() is None and account.turns < limit:
         assert match.to_move() == (account.seat,)
         legal = match.legal_moves(account.seat)
@@ -196,7 +196,7 @@ def test_last_turn_can_still_win() -> None:
         move = legal[int(rng.random() * len(legal))]
         match.apply({account.seat: move})
         account.play(move)
-    assert account.turns == told_limit()
+    assert account.turns == parse_limit()
     assert account.loser() is not None
     assert match.returns()[account.loser()] == -1.0
 
@@ -221,7 +221,7 @@ def test_prompts_tell_each_seat_its_side() -> None:
     for seat in (0, 1):
         assert MORRIS.rules(seat).endswith(f"You play {COLOURS[seat]} and move {('first', 'second')[seat]}.\n")
         assert MORRIS.rules(seat, "compact").endswith(f"you are {COLOURS[seat]}\n")
-        assert f"draw after {told_limit()} turns of both players" in MORRIS.rules(seat, "compact")
+        assert f"draw after {parse_limit()} turns of both players" in MORRIS.rules(seat, "compact")
 
 
 def test_tensor_holds_what_the_board_does_not_show() -> None:

@@ -29,7 +29,7 @@ params_sets = st.fixed_dictionaries(
 ITEMS = ("book", "hat", "basketball")
 
 
-def told(match: Match, seat: int) -> tuple[list[int], list[int]]:
+def parse_prompt(match: Match, seat: int) -> tuple[list[int], list[int]]:
     """Return the pool, and the value of each item to the seat."""
     line = match.observe(seat).text.partition("\n")[0]
     found = re.findall(r"(\w+): (\d+), worth (\d+) each to you", line)
@@ -40,7 +40,7 @@ def told(match: Match, seat: int) -> tuple[list[int], list[int]]:
     return pool, values
 
 
-def worth(values: list[int], things: list[int]) -> int:
+def compute_value(values: list[int], things: list[int]) -> int:
     return sum(value * number for value, number in zip(values, things, strict=True))
 
 
@@ -60,8 +60,8 @@ def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Ra
         assert (f"results x {discount:g}" in compact) == (discount < 1)
         assert f"you move {('first', 'second')[seat]}\n" in compact
     match = game.new(rng.randrange(2**31))
-    pool, values = told(match, 0)[0], [told(match, seat)[1] for seat in (0, 1)]
-    assert told(match, 1)[0] == pool
+    pool, values = parse_prompt(match, 0)[0], [parse_prompt(match, seat)[1] for seat in (0, 1)]
+    assert parse_prompt(match, 1)[0] == pool
     takes = [f"take {' '.join(map(str, q))}" for q in itertools.product(*[range(number + 1) for number in pool])]
     offers: list[list[int]] = []
     expected = (0.0, 0.0)
@@ -89,7 +89,7 @@ def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Ra
         if move == "agree":
             taken = offers[-1]
             left = [number - gone for number, gone in zip(pool, taken, strict=True)]
-            paid = [float(worth(values[seat], left)), float(worth(values[1 - seat], taken))]
+            paid = [float(compute_value(values[seat], left)), float(compute_value(values[1 - seat], taken))]
             factor = discount ** max(0, len(offers) + 1 - 2)
             expected = (paid[seat] * factor, paid[1 - seat] * factor)
             break
@@ -119,7 +119,7 @@ def test_every_deal_satisfies_the_rules() -> None:
     assert "worth 10 to you and 10 to the other" in rules
     for deal in deals:
         assert min(deal.pool) >= 1
-        assert [worth(deal.values[seat], deal.pool) for seat in (0, 1)] == [10, 10]
+        assert [compute_value(deal.values[seat], deal.pool) for seat in (0, 1)] == [10, 10]
         assert all(deal.values[0][k] + deal.values[1][k] for k in range(3)), "each is worth something to somebody"
         assert any(deal.values[0][k] * deal.values[1][k] for k in range(3)), "one is worth something to both"
 
@@ -152,7 +152,7 @@ def test_deal_is_one_event_of_the_record() -> None:
     game = load_game("bargaining")
     match = game.new(3)
     assert re.fullmatch(r"pool \d \d \d, values \d+ \d+ \d+ and \d+ \d+ \d+", match.events[0].move)
-    pool, values = told(match, 0)
+    pool, values = parse_prompt(match, 0)
     assert match.events[0].move.startswith(f"pool {' '.join(map(str, pool))}, values {' '.join(map(str, values))} and")
     assert game.load(match.events).view(1) == match.view(1)
 
@@ -166,9 +166,9 @@ def test_worlds_are_uniform_over_consistent_deals() -> None:
         if not match.to_move():
             continue
         [seat] = match.to_move()
-        pool, values = told(match, seat)
+        pool, values = parse_prompt(match, seat)
         others = [d.values[1 - seat] for d in engine.all_instances() if d.pool == pool and d.values[seat] == values]
-        drawn = Counter(tuple(told(match.resample(seat, rng), 1 - seat)[1]) for _ in range(60 * len(others)))
+        drawn = Counter(tuple(parse_prompt(match.resample(seat, rng), 1 - seat)[1]) for _ in range(60 * len(others)))
         assert set(drawn) == set(map(tuple, others))
         assert all(abs(number - 60) < 40 for number in drawn.values())
         world = match.resample(seat, rng)

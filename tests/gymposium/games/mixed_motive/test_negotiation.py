@@ -28,7 +28,7 @@ params_sets = st.fixed_dictionaries(
 )
 
 
-def told(match: Match, seat: int) -> tuple[list[int], list[int]]:
+def parse_prompt(match: Match, seat: int) -> tuple[list[int], list[int]]:
     """Return the pool and the seat's values."""
     found = re.match(r"The pool: ([\d ]+)\. One of each kind is worth to you: ([\d ]+)\.\n", match.observe(seat).text)
     assert found is not None
@@ -55,7 +55,7 @@ def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Ra
     match = game.new(rng.randrange(2**31))
     turns = int(re.findall(r"Turn 1 of (\d+):", match.observe(0).text)[0])
     assert 4 <= turns <= 10
-    pool, values = told(match, 0)[0], [told(match, seat)[1] for seat in (0, 1)]
+    pool, values = parse_prompt(match, 0)[0], [parse_prompt(match, seat)[1] for seat in (0, 1)]
     assert max(pool) <= 5
     assert all(0 < sum(v) <= 10 * len(pool) for v in values)
     takes = [f"take {' '.join(map(str, q))}" for q in itertools.product(*[range(number + 1) for number in pool])]
@@ -180,7 +180,7 @@ def test_opponents_values_are_sampled_uniformly() -> None:
     match = game.new(2)
     match.apply({0: "take 0 0"})
     for seat in match.to_move():
-        drawn = Counter(tuple(told(match.resample(seat, rng), 1 - seat)[1]) for _ in range(2400))
+        drawn = Counter(tuple(parse_prompt(match.resample(seat, rng), 1 - seat)[1]) for _ in range(2400))
         assert set(drawn) == set(itertools.product(range(11), repeat=2)) - {(0, 0)}
         distance = sum((number - 20) ** 2 / 20 for number in drawn.values())
         assert abs(distance - 119) < 4 * (2 * 119) ** 0.5

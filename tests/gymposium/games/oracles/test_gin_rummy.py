@@ -55,7 +55,7 @@ def deadwood(hand: Cards) -> int:
     return min(map(points, rests(hand)))
 
 
-def told(hand: Cards) -> set[int]:
+def parse_deadwood(hand: Cards) -> set[int]:
     """Return the deadwood of a hand with the card just drawn, as the prompt tells it: one number for each set of melds
     that leaves the fewest points."""
     left = list(rests(hand))
@@ -95,7 +95,7 @@ def test_knock_is_offered_according_to_the_rules() -> None:
         match.apply({0: "draw upcard"})
         hand = frozenset([*mine, upcard])
         shown = int(match.observe(0, "compact").text.partition("deadwood ")[2].split()[0])
-        assert shown in told(hand)
+        assert shown in parse_deadwood(hand)
         knock = "knock" in match.legal_moves(0)
         assert knock == (shown <= 10)
         offered[knock] += 1

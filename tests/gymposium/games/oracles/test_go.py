@@ -54,7 +54,7 @@ def check(match: Match, oracle: Any) -> bool:
     return False
 
 
-def go_on(match: Match, oracle: Any, move: str, seen: set[bytes]) -> tuple[Any, bool]:
+def play_both(match: Match, oracle: Any, move: str, seen: set[bytes]) -> tuple[Any, bool]:
     """Play a move in both. Returns the oracle's new position, and whether the game is over."""
     match.apply({match.to_move()[0]: move})
     oracle = oracle.play_move(where(move))
@@ -83,7 +83,7 @@ def test_random_games_match_minigo(minigo: Any) -> None:
             moves = match.legal_moves(match.to_move()[0]) or []
             stones = [move for move in moves if move != "pass"]
             move = rng.choice(stones) if stones and rng.random() < 0.93 else "pass"
-            oracle, over = go_on(match, oracle, move, seen)
+            oracle, over = play_both(match, oracle, move, seen)
 
 
 SPECIAL = {
@@ -103,4 +103,4 @@ SPECIAL = {
 def test_special_positions_match_minigo(minigo: Any, moves: str) -> None:
     match, oracle, seen = begin(minigo)
     for move in moves.split():
-        oracle, _ = go_on(match, oracle, move, seen)
+        oracle, _ = play_both(match, oracle, move, seen)

@@ -191,7 +191,7 @@ def legal(oracle: pokerkit.State, limit: bool) -> dict[str, int]:
     return moves
 
 
-def told_costs(match: Match, seat: int) -> dict[str, int]:
+def parse_costs(match: Match, seat: int) -> dict[str, int]:
     """Return the legal moves with the chips that the prompt says they cost."""
     text = match.observe(seat, "compact").text.partition("\ncosts ")[2].partition("\n")[0]
     words = text.split()
@@ -209,7 +209,7 @@ def test_texas_holdem_matches_pokerkit(params: dict[str, int | str]) -> None:
         while not check_end(match, oracle):
             seat = match.to_move()[0]
             moves = legal(oracle, game.params["betting"] == "limit")
-            assert told_costs(match, seat) == moves
+            assert parse_costs(match, seat) == moves
             move = rng.choices(list(moves), [{"fold": 1, "all-in": 1}.get(move, 4) for move in moves])[0]
             match.apply({seat: move})
             if move in ("raise", "pot", "all-in"):

@@ -24,7 +24,7 @@ def name_point(point: Point) -> str:
     return f"{COLUMNS[point[0]]}{point[1] + 1}"
 
 
-def around(board: Board, point: Point) -> Iterator[Point]:
+def list_neighbours(board: Board, point: Point) -> Iterator[Point]:
     column, row = point
     for at in ((column + 1, row), (column - 1, row), (column, row + 1), (column, row - 1)):
         if at in board:
@@ -35,7 +35,7 @@ def chain(board: Board, point: Point) -> tuple[set[Point], set[Point]]:
     """Return all points that are joined to this one and hold the same, and the contents of their neighbours."""
     seen, rim, todo = {point}, set[Point](), [point]
     while todo:
-        for at in around(board, todo.pop()):
+        for at in list_neighbours(board, todo.pop()):
             if board[at] != board[point]:
                 rim.add(at)
             elif at not in seen:
@@ -53,7 +53,7 @@ def placed(board: Board, point: Point, mark: str) -> tuple[Board, set[Point]]:
     after = board | {point: mark}
     taken = {
         stone
-        for at in around(board, point)
+        for at in list_neighbours(board, point)
         if after[at] not in (".", mark) and not liberties(after, at)
         for stone in chain(after, at)[0]
     }

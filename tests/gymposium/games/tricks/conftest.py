@@ -57,7 +57,7 @@ def check_even() -> Callable[..., None]:
 
 
 @pytest.fixture
-def seats_told_too_much(monkeypatch: pytest.MonkeyPatch) -> Callable[..., set[int]]:
+def find_leaking_seats(monkeypatch: pytest.MonkeyPatch) -> Callable[..., set[int]]:
     """Return the seats for which the leak check finds a hint that was planted in their prompts."""
 
     def planted(game: OpenSpielGame, hint: Callable[[pyspiel.State, int], object], matches: int) -> set[int]:

@@ -27,12 +27,12 @@ SUITS = {"♣": "C", "♦": "D", "♥": "H", "♠": "S"}
 EXAMPLES = [dict(example) for example in host().game("bridge").examples]
 
 
-def told(match: Match, seat: int) -> dict[str, str]:
+def parse_prompt(match: Match, seat: int) -> dict[str, str]:
     lines = match.observe(seat, "compact").text.splitlines()
     return {key: rest for key, _, rest in (line.partition(" ") for line in lines)}
 
 
-def taker(trick: list[tuple[int, str]], trump: str) -> int:
+def find_trick_winner(trick: list[tuple[int, str]], trump: str) -> int:
     wanted = trump if any(card[0] == trump for _, card in trick) else trick[0][1][0]
     return max((RANKS.index(card[1]), seat) for seat, card in trick if card[0] == wanted)[1]
 
@@ -111,12 +111,12 @@ class RulesModel:
             self.tricks.append([])
         self.tricks[-1].append((self.turn, move))
         full = len(self.tricks[-1]) == 4
-        self.turn = taker(self.tricks[-1], self.bid[1:]) if full else (self.turn + 1) % 4
+        self.turn = find_trick_winner(self.tricks[-1], self.bid[1:]) if full else (self.turn + 1) % 4
         if full and len(self.tricks) == 13:
             self.stage = "over"
 
     def taken(self) -> list[int]:
-        winners = [taker(trick, self.bid[1:]) % 2 for trick in self.tricks if len(trick) == 4]
+        winners = [find_trick_winner(trick, self.bid[1:]) % 2 for trick in self.tricks if len(trick) == 4]
         return [winners.count(0), winners.count(1)]
 
     def result(self, won: int) -> tuple[float, ...]:
@@ -129,7 +129,7 @@ class RulesModel:
 
 def check(match: Match, account: RulesModel, seat: int) -> None:
     """Compare the texts of a seat with the model."""
-    text, compact = match.observe(seat).text, told(match, seat)
+    text, compact = match.observe(seat).text, parse_prompt(match, seat)
     lines = text.splitlines()
     names = [*SEATS[:seat], "you", *SEATS[seat + 1 :]]
     over = account.stage == "over"
@@ -172,7 +172,7 @@ def check(match: Match, account: RulesModel, seat: int) -> None:
     tricks = []
     for n, trick in enumerate(account.tricks, start=1):
         cards = ", ".join(f"{names[s]} {card}" for s, card in trick)
-        winner = taker(trick, account.bid[1:])
+        winner = find_trick_winner(trick, account.bid[1:])
         end = f"; {names[winner]} take{'' if winner == seat else 's'} it." if len(trick) == 4 else " (under way)."
         tricks.append(f"Trick {n}: {cards}{end}")
     assert [line for line in lines if line.startswith("Trick ")] == tricks
@@ -288,10 +288,10 @@ def test_rules_mention_double_dummy_results() -> None:
         assert match.to_move()
         match.apply({match.to_move()[0]: call})
     assert match.to_move() == ()
-    won = int(told(match, 0)["taken"].split()[1])
+    won = int(parse_prompt(match, 0)["taken"].split()[1])
     assert match.returns()[0] == score("1NT", 2, False, won)
     assert f"Tricks taken: North and South {won}, East and West {13 - won}." in match.observe(3).text
-    assert "tricks" not in told(match, 0)
+    assert "tricks" not in parse_prompt(match, 0)
 
 
 def test_rules_depend_on_the_parameters() -> None:
@@ -400,8 +400,8 @@ def test_nothing_leaks() -> None:
     assert assert_no_leaks(load_game("bridge"), matches=1, tries=1, events=60_000).worlds >= 5
 
 
-def test_leak_check_detects_a_hidden_bit(seats_told_too_much: Callable[..., set[int]]) -> None:
+def test_leak_check_detects_a_hidden_bit(find_leaking_seats: Callable[..., set[int]]) -> None:
     def hint(state: pyspiel.State, seat: int) -> int:
         return int(state.history()[(seat + 1) % 4]) % 2
 
-    assert seats_told_too_much(load_game("bridge"), hint, 2)
+    assert find_leaking_seats(load_game("bridge"), hint, 2)

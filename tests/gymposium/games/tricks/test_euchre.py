@@ -25,7 +25,7 @@ EXAMPLES = [dict(example) for example in host().game("euchre").examples]
 CARDS = [rank + suit for rank in "9TJQKA" for suit in "cdhs"]
 
 
-def told(match: Match, seat: int) -> dict[str, str]:
+def parse_prompt(match: Match, seat: int) -> dict[str, str]:
     lines = match.observe(seat, "compact").text.splitlines()
     return {key: rest for key, _, rest in (line.partition(" ") for line in lines)}
 
@@ -36,18 +36,18 @@ def find_suit(card: str, trump: str) -> str:
     return trump if card == "J" + pair[trump] else card[1]
 
 
-def height(card: str, trump: str) -> int:
+def rank_card(card: str, trump: str) -> int:
     if card == "J" + trump:
         return 8
     return 7 if card[0] == "J" and find_suit(card, trump) == trump else "9TJQKA".index(card[0])
 
 
-def taker(trick: list[tuple[int, str]], trump: str) -> int:
+def find_trick_winner(trick: list[tuple[int, str]], trump: str) -> int:
     suits = [find_suit(card, trump) for _, card in trick]
     wanted = trump if trump in suits else suits[0]
-    return max((height(card, trump), seat) for (seat, card), suit in zip(trick, suits, strict=True) if suit == wanted)[
-        1
-    ]
+    return max(
+        (rank_card(card, trump), seat) for (seat, card), suit in zip(trick, suits, strict=True) if suit == wanted
+    )[1]
 
 
 class RulesModel:
@@ -122,7 +122,7 @@ class RulesModel:
             trick = self.tricks[-1]
             trick.append((seat, move))
             if len(trick) == 4 - len(self.out):
-                self.mover = taker(trick, self.trump)
+                self.mover = find_trick_winner(trick, self.trump)
                 self.stage = "over" if len(self.tricks) == 5 else "play"
             else:
                 self.mover = next(s for s in self.order(seat + 1) if s not in self.out)
@@ -131,7 +131,7 @@ class RulesModel:
         return [(first + turn) % 4 for turn in range(4)]
 
     def taken(self) -> list[int]:
-        done = [taker(trick, self.trump) % 2 for trick in self.tricks if len(trick) == 4 - len(self.out)]
+        done = [find_trick_winner(trick, self.trump) % 2 for trick in self.tricks if len(trick) == 4 - len(self.out)]
         return [done.count(0), done.count(1)]
 
     def result(self) -> tuple[float, ...]:
@@ -149,7 +149,7 @@ class RulesModel:
 def check(match: Match, account: RulesModel, seat: int) -> None:
     """Compare the texts of a seat with the model."""
     over = account.stage == "over"
-    text, compact = match.observe(seat).text, told(match, seat)
+    text, compact = match.observe(seat).text, parse_prompt(match, seat)
     names = [*SEATS[:seat], "you", *SEATS[seat + 1 :]]
     hand = account.hands[seat]
     assert set(compact["hand"].replace("none", "").split()) == hand
@@ -184,7 +184,7 @@ def check(match: Match, account: RulesModel, seat: int) -> None:
     lines = []
     for number, trick in enumerate(account.tricks, start=1):
         cards = ", ".join(f"{names[s]} {card}" for s, card in trick)
-        winner = taker(trick, account.trump)
+        winner = find_trick_winner(trick, account.trump)
         full = len(trick) == 4 - len(account.out)
         end = f"; {names[winner]} take{'' if winner == seat else 's'} it." if full else " (under way)."
         lines.append(f"Trick {number}: {cards}{end}")
@@ -373,8 +373,8 @@ def test_nothing_leaks(params: dict[str, Any]) -> None:
     assert assert_no_leaks(load_game("euchre", **params), matches=2, tries=2).worlds >= 10
 
 
-def test_leak_check_detects_a_bit_of_the_discard(seats_told_too_much: Callable[..., set[int]]) -> None:
+def test_leak_check_detects_a_bit_of_the_discard(find_leaking_seats: Callable[..., set[int]]) -> None:
     def hint(state: pyspiel.State, seat: int) -> bool:
         return (state.discard() or 0) % 4 in (0, 3)
 
-    assert seats_told_too_much(load_game("euchre"), hint, 3) == {0, 1, 2, 3}
+    assert find_leaking_seats(load_game("euchre"), hint, 3) == {0, 1, 2, 3}

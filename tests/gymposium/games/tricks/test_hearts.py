@@ -109,11 +109,11 @@ def jack(past: list[tuple[int, list[str]]], seat: int, flags: dict[str, bool]) -
     """Return whether the seat took the jack of diamonds and it counts."""
     for number, (_, trick) in enumerate(past):
         if "Jd" in trick and flags["jd_bonus"]:
-            return taker(past[number]) == seat
+            return find_trick_winner(past[number]) == seat
     return False
 
 
-def taker(trick: tuple[int, list[str]]) -> int:
+def find_trick_winner(trick: tuple[int, list[str]]) -> int:
     leader, cards = trick
     led = [card for card in cards if card[1] == cards[0][1]]
     return (leader + cards.index(max(led, key=lambda card: RANKS.index(card[0])))) % 4
@@ -160,7 +160,7 @@ def check_tricks(
     expected = []
     for number, (leader, cards) in enumerate(past, start=1):
         played = ", ".join(f"{names[(leader + i) % 4]} {card}" for i, card in enumerate(cards))
-        winner = taker((leader, cards))
+        winner = find_trick_winner((leader, cards))
         verb = "take" if winner == seat else "takes"
         end = f"; {names[winner]} {verb} it." if len(cards) == 4 else " (under way)."
         expected.append(f"Trick {number}: {played}{end}")

@@ -20,7 +20,7 @@ SEATS = ["North", "East", "South", "West"]
 RANKS = "23456789TJQKA"
 
 
-def told(match: Match, seat: int) -> dict[str, str]:
+def parse_prompt(match: Match, seat: int) -> dict[str, str]:
     lines = match.observe(seat, "compact").text.splitlines()
     return {key: rest for key, _, rest in (line.partition(" ") for line in lines)}
 
@@ -29,7 +29,7 @@ def number(bid: str) -> int:
     return 0 if bid == "nil" else int(bid)
 
 
-def taker(trick: list[tuple[int, str]]) -> int:
+def find_trick_winner(trick: list[tuple[int, str]]) -> int:
     wanted = "s" if any(card[1] == "s" for _, card in trick) else trick[0][1][1]
     return max((RANKS.index(card[0]), seat) for seat, card in trick if card[1] == wanted)[1]
 
@@ -66,10 +66,10 @@ class RulesModel:
         if not self.tricks or len(self.tricks[-1]) == 4:
             self.tricks.append([])
         self.tricks[-1].append((self.mover, move))
-        self.mover = taker(self.tricks[-1]) if len(self.tricks[-1]) == 4 else (self.mover + 1) % 4
+        self.mover = find_trick_winner(self.tricks[-1]) if len(self.tricks[-1]) == 4 else (self.mover + 1) % 4
 
     def taken(self) -> list[int]:
-        winners = [taker(trick) for trick in self.tricks if len(trick) == 4]
+        winners = [find_trick_winner(trick) for trick in self.tricks if len(trick) == 4]
         return [winners.count(seat) for seat in range(4)]
 
     def result(self) -> tuple[float, ...]:
@@ -86,7 +86,7 @@ class RulesModel:
 
 def check(match: Match, account: RulesModel, seat: int) -> None:
     """Compare the texts of a seat with the model."""
-    text, compact = match.observe(seat).text, told(match, seat)
+    text, compact = match.observe(seat).text, parse_prompt(match, seat)
     names = [*SEATS[:seat], "you", *SEATS[seat + 1 :]]
     lines = text.splitlines()
     hand = account.hands[seat]
@@ -103,7 +103,7 @@ def check(match: Match, account: RulesModel, seat: int) -> None:
     tricks = []
     for n, trick in enumerate(account.tricks, start=1):
         cards = ", ".join(f"{names[s]} {card}" for s, card in trick)
-        winner = taker(trick)
+        winner = find_trick_winner(trick)
         end = f"; {names[winner]} take{'' if winner == seat else 's'} it." if len(trick) == 4 else " (under way)."
         tricks.append(f"Trick {n}: {cards}{end}")
     assert [line for line in lines if line.startswith("Trick ")] == tricks
@@ -203,7 +203,7 @@ STRONG = [
 
 def test_extreme_scores_are_reachable() -> None:
     least = played_out(dealt(STRONG, ["nil"] * 4), "hs cd hs cd")
-    assert told(least, 0)["taken"] == "N 2 E 3 S 8 W 0"
+    assert parse_prompt(least, 0)["taken"] == "N 2 E 3 S 8 W 0"
     # South holds all spades, and so takes all tricks
     most = played_out(dealt([cards(suit, RANKS) for suit in "cdsh"], ["nil", "nil", "13", "nil"]), "cd cd cd cd")
     assert (least.returns()[0], most.returns()[0]) == most.game.utility_range == (-290.0, 230.0)
@@ -320,8 +320,8 @@ def test_nothing_leaks() -> None:
     assert assert_no_leaks(load_game("spades"), matches=1, tries=1, events=30_000).worlds >= 10
 
 
-def test_leak_check_detects_a_hidden_bit(seats_told_too_much: Callable[..., set[int]]) -> None:
+def test_leak_check_detects_a_hidden_bit(find_leaking_seats: Callable[..., set[int]]) -> None:
     def hint(state: pyspiel.State, seat: int) -> int:
         return int(state.history()[(seat + 1) % 4]) % 2
 
-    assert seats_told_too_much(load_game("spades"), hint, 1) == {0, 1, 2, 3}
+    assert find_leaking_seats(load_game("spades"), hint, 1) == {0, 1, 2, 3}
