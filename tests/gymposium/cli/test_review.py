@@ -39,3 +39,5 @@ def test_unjudgeable_game_is_refused(gymposium: Run, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "moves can be judged only in zero-sum games with two seats" in done.stderr
     assert gymposium("review", "r", "--judge", "deep-blue").returncode == 2
+    assert gymposium("run", "solitaire", "--players", "random", "-n", "1", "--out", "s").returncode == 0
+    assert gymposium("review", "r", "s").stderr.count("moves can be judged only in zero-sum games") == 1

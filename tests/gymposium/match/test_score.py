@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -84,7 +83,6 @@ def test_results_of_a_wrong_seat_are_errors(seat: int) -> None:
     while table.asked:
         table.answer(table.asked[0].seat, "pass")
     assert table.played is not None
-    looks: list[Callable[[int], object]] = [table.get_return, table.played.result, partial(Score().add, table.played)]
-    for look in looks:
+    for look in (table.get_return, table.played.result, partial(Score().add, table.played)):
         with pytest.raises(BadOption, match="must be a seat from 0 to 1"):
             look(seat)

@@ -102,6 +102,13 @@ def test_dry_run_describes_the_run_without_side_effects(tmp_path: Path, model_di
     assert not where.exists()
 
 
+@pytest.mark.parametrize("opponent", ["random", "mcts-5"])
+def test_opponent_in_a_single_player_game_is_an_error(opponent: str) -> None:
+    done = gymposium("--game", "2048", "--opponent", opponent, "--dry-run")
+    assert done.exit_code == 2
+    assert "--opponent: these are single-player games without opponents" in " ".join(done.output.split())
+
+
 @pytest.mark.parametrize(
     ("option", "name"),
     [

@@ -105,7 +105,15 @@ def test_unratable_input_is_an_error(gymposium: Run, board: Path) -> None:
 def test_run_commands_recognize_a_board(gymposium: Run, board: Path, verb: str) -> None:
     done = gymposium(verb, "tiny")
     assert done.returncode == 2
-    assert done.stderr.endswith("To verify a board:  gymposium leaderboard verify tiny\n")
+    assert "It is a board. Name one of its match files, such as tiny/entries/" in done.stderr
+    assert done.stderr.endswith("or verify the whole board:  gymposium leaderboard verify tiny\n")
+
+
+def test_payoff_without_shares_of_points_is_an_error(gymposium: Run, tmp_path: Path) -> None:
+    (tmp_path / "solo.toml").write_text('name = "solo"\ngroups = 1\nplayers = ["random"]\n[[games]]\nname = "2048"\n')
+    assert gymposium("leaderboard", "run", "solo.toml", "--out", "solo").returncode == 0
+    done = gymposium("leaderboard", "rate", "solo", "--payoff")
+    assert (done.returncode, "--payoff: no game of this board has a share of points" in done.stderr) == (2, True)
 
 
 def test_refuses_to_rate_an_empty_board(gymposium: Run, tmp_path: Path) -> None:

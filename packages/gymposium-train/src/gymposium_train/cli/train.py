@@ -14,6 +14,7 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.resume import OutOption, ResumeOption, reject_options_beside_resume, reject_other_options
 from gymposium.cli.text import print_note, stdout_console
 from gymposium.errors import BadOption
+from gymposium.games.registry import load_game
 from gymposium.runs.executors.make import check_executor
 from gymposium.runs.executors.protocol import CommandRunner
 from gymposium.runs.folder import check_run_path
@@ -149,6 +150,8 @@ def command(
     )
     with name_options(options):
         config = make_config(preset, arguments or [], options)
+        if opponent is not None and config.games and all(load_game(name).seats == 1 for name in config.games):
+            raise BadOption("--opponent: these are single-player games without opponents. Omit it.")
         if dry_run:
             parse_metrics(metrics)
             check_processes(config, processes or 1)

@@ -68,6 +68,7 @@ def command(
         gymposium review boards/quick --jobs 4 --json
     """
     found: list[ReviewedMatches] = []
+    reasons: set[str] = set()
     with open_chosen_executor(executor, jobs, address) as chosen, show_match_bar() as bar:
         for file in drop_duplicate_files(file for path in paths for file in _find_files(path)):
             task = bar.add_task(file.name, total=None)
@@ -83,7 +84,9 @@ def command(
             except UnjudgeableGame as error:
                 if judge is not None or (len(paths) == 1 and not _is_board(paths[0])):
                     raise
-                print_note(str(error))
+                if str(error) not in reasons:
+                    print_note(str(error))
+                reasons.add(str(error))
             bar.remove_task(task)
     if not found:
         raise BadOption("Nothing to review: none of these games can be judged.")

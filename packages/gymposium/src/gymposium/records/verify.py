@@ -110,9 +110,12 @@ def find_match_files(path: Path) -> list[Path]:
         return [path]
     files = [*find_forms(path, "matches.jsonl"), *find_forms(path, "matches/*.jsonl")]
     if not files:
-        hint = (
-            f" To verify a board:  {command_line('leaderboard', 'verify', str(path))}" if find_board_files(path) else ""
-        )
+        hint = ""
+        if board_files := find_board_files(path):
+            hint = (
+                f" It is a board. Name one of its match files, such as {board_files[0]}, or verify the whole board:  "
+                f"{command_line('leaderboard', 'verify', str(path))}"
+            )
         raise BadOption(f"{path} is not a run's folder: it contains neither matches.jsonl nor matches/*.jsonl.{hint}")
     return files
 

@@ -87,6 +87,8 @@ def rate(
         raise BadOption(
             f"{board}: no matches to rate. Play them:  {command_line('leaderboard', 'run', '--out', str(board))}"
         )
+    if payoff and results.joint is None and all(game.board is None and game.luck is None for game in results.games):
+        raise BadOption("--payoff: no game of this board has a share of points. Omit it.")
     path = write_results(opened, results)
     if as_json:
         print_json_text(format_results(results))
