@@ -1,4 +1,4 @@
-"""Small tokenizers that behave as those of model families, each with a chat template like the family's."""
+"""Small tokenizers like those of model families, each with a similar chat template."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from gymposium.replies.reading import READERS, Reader
 from gymposium_arena.outcomes import MatchOutcome, drop_duplicates, read_outcomes
 
 
-class First:
+class FirstMovePlayer:
     """Plays the first legal move, after some replies that are not moves."""
 
     name = "first"
@@ -44,7 +44,11 @@ def records(
 
 def test_outcomes_exclude_penalties() -> None:
     clean, punished = (
-        next(read_outcomes(records("kuhn_poker", (First(n), make_player("random")), [5], policy="penalty(0.5)")))
+        next(
+            read_outcomes(
+                records("kuhn_poker", (FirstMovePlayer(n), make_player("random")), [5], policy="penalty(0.5)")
+            )
+        )
         for n in (0, 1)
     )
     assert punished.utilities == clean.utilities
@@ -53,19 +57,19 @@ def test_outcomes_exclude_penalties() -> None:
 
 
 def test_forfeits_name_the_seat() -> None:
-    (outcome,) = read_outcomes(records("tic_tac_toe", (make_player("random"), First(1)), [5]))
+    (outcome,) = read_outcomes(records("tic_tac_toe", (make_player("random"), FirstMovePlayer(1)), [5]))
     assert (outcome.forfeit, outcome.utilities) == (1, (1.0, -1.0))
 
 
 def test_broken_matches_have_no_outcome() -> None:
-    (record,) = records("tic_tac_toe", (First(), First()), [5])
+    (record,) = records("tic_tac_toe", (FirstMovePlayer(), FirstMovePlayer()), [5])
     record.ending, record.returns = Ending("broke off", detail="RuntimeError: the engine is gone"), []
     assert list(read_outcomes([record])) == []
 
 
 def test_equal_deterministic_matches_count_once() -> None:
     """Forty openings of one move on nine squares give nine different matches."""
-    outcomes = [*read_outcomes(records("tic_tac_toe", (First(), First()), range(40), opening=1))]
+    outcomes = [*read_outcomes(records("tic_tac_toe", (FirstMovePlayer(), FirstMovePlayer()), range(40), opening=1))]
     assert len(outcomes) == 40
     assert len(drop_duplicates(outcomes)) == 9
 
@@ -74,12 +78,12 @@ def test_equal_random_matches_all_count() -> None:
     """Kuhn poker has thirty possible courses. Counting each once would make likely courses look rare."""
     poker = [*read_outcomes(records("kuhn_poker", (make_player("random"), make_player("random")), range(100)))]
     assert len(drop_duplicates(poker)) == 100
-    dealt = [*read_outcomes(records("kuhn_poker", (First(), First()), range(100)))]
+    dealt = [*read_outcomes(records("kuhn_poker", (FirstMovePlayer(), FirstMovePlayer()), range(100)))]
     assert len(drop_duplicates(dealt)) == 100
 
 
 def test_counts_duplicate_records_once() -> None:
-    played = records("kuhn_poker", (make_player("random"), First()), range(5))
+    played = records("kuhn_poker", (make_player("random"), FirstMovePlayer()), range(5))
     assert len(drop_duplicates(read_outcomes(played + played))) == 5
 
 

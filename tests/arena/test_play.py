@@ -22,7 +22,7 @@ from gymposium_arena.results.play import GameDecisions, make_play_result
 from gymposium_arena.results.words import format_rating as in_words
 
 
-class Careless:
+class CarelessPlayer:
     """Plays at random, and fails to reply with this probability."""
 
     reader = READERS["move"]
@@ -38,7 +38,7 @@ class Careless:
 def board(fails: float, deals: int = 60) -> tuple[GameDecisions, list[MatchOutcome]]:
     """Random play, the same with failures, and search, at tic-tac-toe."""
     game = load_game("tic_tac_toe")
-    players = [make_player("random"), Careless("careless", fails), make_player("mcts-20")]
+    players = [make_player("random"), CarelessPlayer("careless", fails), make_player("mcts-20")]
     jobs = [
         MatchJob(f"{deal}-{i}-{j}", game, [players[i], players[j]], deal, deal * 9 + i * 3 + j)
         for deal in range(deals)

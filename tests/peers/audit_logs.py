@@ -1,4 +1,4 @@
-"""Honest logs, made on the spot by the libraries that write them. Each maker imports its library when it is called."""
+"""Honest logs written by the original libraries. Each maker imports its library when called."""
 
 from __future__ import annotations
 

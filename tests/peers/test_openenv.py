@@ -156,7 +156,7 @@ def counting() -> Iterator[str]:
     thread.join()
 
 
-class Counts(AnyPlayer):
+class CountdownPlayer(AnyPlayer):
     """Takes two at a time, and once says something else."""
 
     def _choose(self, ask: Any) -> str:
@@ -168,7 +168,7 @@ def test_openenv_servers_are_playable_games(counting: str, tmp_path: Path, monke
     game = load_game(f"openenv:{counting}")
     assert '"number"' in game.rules(0)
     with RecordWriter(tmp_path / "m.jsonl") as writer:
-        for result in play(MatchJob(f"m{seed}", game, [Counts()], seed) for seed in range(100)):
+        for result in play(MatchJob(f"m{seed}", game, [CountdownPlayer()], seed) for seed in range(100)):
             writer.write(result)
             assert result.returns == (1.0,), result.ending
             assert result.reports[0]["invalid_replies"] == 1.0

@@ -316,7 +316,7 @@ def test_refuses_files_without_a_policy(tmp_path: Path) -> None:
         make_player("sb3:")
 
 
-class Counting:
+class CountingPlayer:
     """Player that forwards asks and counts how many come in one call."""
 
     def __init__(self, player: Player) -> None:
@@ -329,7 +329,7 @@ class Counting:
 
 
 def test_batched_replies_match_single_ones(trained: Path) -> None:
-    game, player, rand = load_game("tic_tac_toe"), Counting(make_player(f"sb3:{trained}")), make_player("random")
+    game, player, rand = load_game("tic_tac_toe"), CountingPlayer(make_player(f"sb3:{trained}")), make_player("random")
     jobs = [MatchJob(f"m{seed}", game, [player, rand], seed) for seed in range(20)]
     together = {played.job.id: played.events for played in play(jobs)}
     assert player.calls[0] == 20
@@ -410,7 +410,7 @@ def test_text_observations_suggest_tensor(algorithm: type[MaskablePPO | PPO | DQ
         algorithm("MlpPolicy", env)
 
 
-class Evil:
+class EvilPickle:
     """An object whose unpickling would write a file."""
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
@@ -445,7 +445,7 @@ ODD: dict[str, dict[str, bytes]] = {
     "deep json": {"policy.pth": _load_weights(**_GOOD), "data": b"[" * 100_000},
     "kwargs that are no table": {"policy.pth": _load_weights(**_GOOD | _HIDDEN), "data": b'{"policy_kwargs": [1]}'},
     "truncated weights": {"policy.pth": _load_weights(**_GOOD)[:-200], "data": b"{}"},
-    "another class pickled": {"policy.pth": _load_weights(**_GOOD, evil=Evil()), "data": b"{}"},
+    "another class pickled": {"policy.pth": _load_weights(**_GOOD, evil=EvilPickle()), "data": b"{}"},
     "names that are no text": {"policy.pth": _load_weights(**{"action_net.weight": 3}), "data": b"{}"},
     "no bias": {"policy.pth": _load_weights(**{"action_net.weight": torch.zeros(9, 27)}), "data": b"{}"},
     "a flat weight": {"policy.pth": _load_weights(**_GOOD | {"action_net.weight": torch.zeros(9)}), "data": b"{}"},

@@ -45,7 +45,7 @@ def trace(**params: Any) -> Trace:
     return game
 
 
-class Writes:
+class FixedReplyPlayer:
     """A player that always gives the same reply."""
 
     name, style = "writes", "full"
@@ -58,7 +58,7 @@ class Writes:
 
 
 def played(game: Game, seed: int, reply: str, reader: str = "move") -> MatchResult:
-    [one] = play([MatchJob("m", game, [Writes(reply, reader)], seed)])  # type: ignore[list-item]
+    [one] = play([MatchJob("m", game, [FixedReplyPlayer(reply, reader)], seed)])  # type: ignore[list-item]
     return one
 
 

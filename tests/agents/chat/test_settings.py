@@ -1,4 +1,4 @@
-"""The settings of a language-model player: options, files, and what is refused."""
+"""The settings of a language-model player: options, files, and refusals."""
 
 from __future__ import annotations
 

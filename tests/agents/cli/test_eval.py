@@ -1,4 +1,4 @@
-"""The command `gymposium eval`: its output, its records, what it refuses, and how it stops and resumes."""
+"""The command `gymposium eval`: output, records, refusals, stopping and resuming."""
 
 from __future__ import annotations
 

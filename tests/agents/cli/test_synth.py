@@ -1,4 +1,4 @@
-"""The command `gymposium synth`: its files, what it refuses, and how it resumes."""
+"""The command `gymposium synth`: files, refusals and resuming."""
 
 from __future__ import annotations
 

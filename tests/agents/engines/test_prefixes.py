@@ -1,4 +1,4 @@
-"""Shared prefixes of prompts are computed once, and results do not depend on what was cached before."""
+"""Shared prompt prefixes are computed once, and results do not depend on the cache."""
 
 from __future__ import annotations
 

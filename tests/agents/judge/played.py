@@ -14,7 +14,7 @@ from gymposium.replies.reading import READERS
 
 
 @dataclass
-class Says:
+class ScriptedPlayer:
     """A player that gives these replies in order (None: no room), then legal moves; it notes its prompts."""
 
     texts: Sequence[str | None] = ()
@@ -40,7 +40,7 @@ class Says:
 
 
 def trajectory(
-    player: Says,
+    player: ScriptedPlayer,
     *others: Player,
     game: str = "tic_tac_toe",
     seat: int = 0,
@@ -59,4 +59,7 @@ def trajectory(
 def group(size: int = 4) -> list[Trajectory]:
     """Different trajectories with a common beginning: seat 1 of tic-tac-toe against an opponent with fixed moves."""
     moves = ["b1", "b2", "b3", "c1", "c2", "c3"][:size]
-    return [trajectory(Says([move]), Says(["a1"]), seat=1, player_seed=number) for number, move in enumerate(moves)]
+    return [
+        trajectory(ScriptedPlayer([move]), ScriptedPlayer(["a1"]), seat=1, player_seed=number)
+        for number, move in enumerate(moves)
+    ]

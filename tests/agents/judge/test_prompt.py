@@ -11,7 +11,7 @@ from hypothesis import example, given, settings, strategies as st
 from gymposium_agents.judge.prompt import RUBRIC, count_common_parts, make_judge_messages
 from gymposium_agents.judge.transcript import PARTS, Transcript, TranscriptPart, make_transcript
 
-from .played import Says, group, trajectory
+from .played import ScriptedPlayer, group, trajectory
 
 Attempts = dict[str, Transcript]
 
@@ -111,7 +111,7 @@ def test_common_beginning_is_shown_once() -> None:
 
 
 def test_different_beginnings_share_nothing() -> None:
-    members = [make_transcript(trajectory(Says(), Says([move]), seat=1)) for move in ("a1", "b2")]
+    members = [make_transcript(trajectory(ScriptedPlayer(), ScriptedPlayer([move]), seat=1)) for move in ("a1", "b2")]
     _, user = make_judge_messages("", number_transcripts(*members))
     assert "<common>" not in user["content"]
     assert parse_messages(user["content"])[2] == number_transcripts(*members)

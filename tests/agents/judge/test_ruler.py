@@ -33,7 +33,7 @@ from gymposium_agents.models.loading import load_model
 from gymposium_agents.models.small import make_small_model
 
 from ..chat_server import Answer, ChatRequest, ChatServer, chat_server, completion, refusal
-from .played import Says, group, trajectory
+from .played import ScriptedPlayer, group, trajectory
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "judge-with-a-model.md"
 WORTH = {"b1": 0.1, "b2": 0.9, "b3": 0.3, "c1": 0.4}
@@ -105,7 +105,7 @@ def test_requests_are_deterministic() -> None:
 
 
 def test_penalties_are_subtracted_at_their_turns() -> None:
-    clumsy = trajectory(Says(["hm", "b1"]), Says(["a1"]), seat=1, on_illegal="penalty(0.25)")
+    clumsy = trajectory(ScriptedPlayer(["hm", "b1"]), ScriptedPlayer(["a1"]), seat=1, on_illegal="penalty(0.25)")
     with ruler(lambda asked, number: completion(format_scores({"1": 0.5, "2": 1.0}))) as (rate, _):
         found = CheckedReward("ruler", rate)([clumsy, group(2)[1]])
     assert totals(found) == [0.25, 1.0]
@@ -235,7 +235,7 @@ def test_identical_groups_are_not_sent() -> None:
 
 def test_refuses_groups_with_mixed_seats() -> None:
     with ruler(judge) as (rate, _), pytest.raises(BadReward, match="one game and seat"):
-        rate([group(2)[0], trajectory(Says())])
+        rate([group(2)[0], trajectory(ScriptedPlayer())])
 
 
 # trajectories with instructions to the judge

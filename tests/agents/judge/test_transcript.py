@@ -11,11 +11,11 @@ from gymposium.errors import BadReward
 from gymposium.games.registry import load_game
 from gymposium_agents.judge.transcript import TranscriptPart, make_transcript
 
-from .played import Says, trajectory
+from .played import ScriptedPlayer, trajectory
 
 GAMES = ("tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "hearts", "2048", "blackjack", "liars_dice")
-QUICK = Says(["a1", "b1", "c1"])
-OTHER = Says(["a2", "b2"])
+QUICK = ScriptedPlayer(["a1", "b1", "c1"])
+OTHER = ScriptedPlayer(["a2", "b2"])
 LOST = "Result for the player: loss. The match paid -1."
 
 
@@ -32,7 +32,7 @@ def test_transcript_holds_observations_and_replies(
 ) -> None:
     seats = load_game(game).seats
     seat = data.draw(st.integers(0, seats - 1))
-    mine, others = Says(fails=fails), [Says(fails=fails / 4) for _ in range(seats - 1)]
+    mine, others = ScriptedPlayer(fails=fails), [ScriptedPlayer(fails=fails / 4) for _ in range(seats - 1)]
     one = trajectory(mine, *others, game=game, seat=seat, seed=seed, player_seed=seed + 1, on_illegal=policy)
     found = make_transcript(one)
     assert [said.text for said in found if said.part == "told"] == mine.told
@@ -50,7 +50,7 @@ def last(*said: TranscriptPart) -> list[str]:
     [
         (QUICK, "forfeit", ["The match was played to its end. Result for the player: win. The match paid 1."]),
         (
-            Says(["a1", "a2", "hm"]),
+            ScriptedPlayer(["a1", "a2", "hm"]),
             "retry(1)",
             [
                 "This is no legal move.",
@@ -59,7 +59,7 @@ def last(*said: TranscriptPart) -> list[str]:
             ],
         ),
         (
-            Says(["hm", "a1", "b1", "c1"]),
+            ScriptedPlayer(["hm", "a1", "b1", "c1"]),
             "penalty(0.25)",
             [
                 "This could not be read as a move. It cost 0.25.",
@@ -67,18 +67,18 @@ def last(*said: TranscriptPart) -> list[str]:
             ],
         ),
         (
-            Says(["a1", None]),
+            ScriptedPlayer(["a1", None]),
             "forfeit",
             [f"The match broke off: it had grown longer than the player can read. {LOST}"],
         ),
     ],
 )
-def test_ending_is_described(player: Says, policy: str, expected: list[str]) -> None:
+def test_ending_is_described(player: ScriptedPlayer, policy: str, expected: list[str]) -> None:
     assert last(*make_transcript(trajectory(player, OTHER, on_illegal=policy))) == expected
 
 
 def test_replacement_moves_are_described() -> None:
-    one = trajectory(Says(["hm"]), on_illegal="random")
+    one = trajectory(ScriptedPlayer(["hm"]), on_illegal="random")
     [played] = [event.move for event in one.events if event.seat == 0][:1]
     assert (
         last(*make_transcript(one))[0] == f"This could not be read as a move. {played} was played instead, at random."
@@ -86,14 +86,14 @@ def test_replacement_moves_are_described() -> None:
 
 
 def test_opponent_forfeits_are_described() -> None:
-    one = trajectory(Says(["a1"]), Says(["hm"]))
+    one = trajectory(ScriptedPlayer(["a1"]), ScriptedPlayer(["hm"]))
     assert last(*make_transcript(one)) == [
         "An opponent forfeited the match. Result for the player: win. The match paid 1."
     ]
 
 
 def test_games_without_winners_show_returns_and_report() -> None:
-    one = replace(trajectory(Says(), game="2048"), report={"largest": 64.0, "exact": 0.5})
+    one = replace(trajectory(ScriptedPlayer(), game="2048"), report={"largest": 64.0, "exact": 0.5})
     [outcome] = last(*make_transcript(one))
     paid = one.utilities[0]
     assert outcome == f"The match was played to its end. The match paid {paid:g}. exact: 0.5. largest: 64."

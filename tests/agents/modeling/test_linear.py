@@ -19,7 +19,7 @@ from gymposium_agents.models.loading import load_model
 pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="PyTorch was built without oneDNN")
 
 
-class Operators(TorchDispatchMode):
+class OperatorRecorder(TorchDispatchMode):
     """Notes the names of the operators that run."""
 
     names: frozenset[str] = frozenset()
@@ -34,7 +34,7 @@ def test_products_match_nn_linear(*, bias: bool) -> None:
     torch.manual_seed(0)
     layer = FastLinear(96, 200, bias=bias)
     states = torch.randn(3, 400, 96)
-    with torch.inference_mode(), Operators() as used:
+    with torch.inference_mode(), OperatorRecorder() as used:
         found = layer(states)
     assert "mkldnn::_linear_pointwise" in used.names
     expected = nn.functional.linear(states, layer.weight, layer.bias)
@@ -61,7 +61,7 @@ def test_engine_uses_fast_linear_layers(
         expected = sampled()
     monkeypatch.setattr(linear, "is_mkl_slow", lambda: True)
     monkeypatch.setattr(linear, "WORTH_ONEDNN", 1)
-    with Operators() as used:
+    with OperatorRecorder() as used:
         assert sampled() == pytest.approx(expected, abs=1e-5)
     assert "mkldnn::_linear_pointwise" in used.names
     assert "aten::linear" not in used.names  # the layers of the LoRA are among them

@@ -130,7 +130,7 @@ def test_growing_history_never_retokenizes_samples(tiny: LoadedModel) -> None:
     assert ends == {"stop", "length"}
 
 
-class Thinker:
+class ThinkingEngine:
     """An engine that writes a new secret into its thoughts each time, and plays the first legal move in the prompt."""
 
     policy, context = BASE, 100_000
@@ -159,7 +159,7 @@ class Thinker:
         return [(0.0,) * len(completion) for _, completion in pairs]
 
 
-class ConcurrentThinker(Thinker):
+class ConcurrentThinkingEngine(ThinkingEngine):
     """The same engine, which answers from four threads in any order."""
 
     def __init__(self, chat: Chat) -> None:
@@ -174,7 +174,7 @@ class ConcurrentThinker(Thinker):
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
 @pytest.mark.parametrize("concurrent", [False, True])
 def test_thoughts_stay_private(tiny: LoadedModel, name: str, schedule: Schedule, *, concurrent: bool) -> None:
-    engines = [(ConcurrentThinker if concurrent else Thinker)(tiny.chat) for _ in range(2)]
+    engines = [(ConcurrentThinkingEngine if concurrent else ThinkingEngine)(tiny.chat) for _ in range(2)]
     kind = ConcurrentLanguageModelPlayer if concurrent else LanguageModelPlayer
     players = [
         kind(f"lm:{i}", engine, tiny.chat, sampling=Sampling(1.0, 99), style="full", reply="tags", context=name)  # type: ignore[arg-type]
@@ -202,7 +202,7 @@ def test_thoughts_stay_private(tiny: LoadedModel, name: str, schedule: Schedule,
 def test_truncated_thoughts_are_hidden_from_their_author(tiny: LoadedModel) -> None:
     player = LanguageModelPlayer(
         "lm:t",
-        Thinker(tiny.chat),
+        ThinkingEngine(tiny.chat),
         tiny.chat,
         sampling=Sampling(1.0, 99),
         style="full",
@@ -218,7 +218,7 @@ def test_truncated_thoughts_are_hidden_from_their_author(tiny: LoadedModel) -> N
 @pytest.mark.parametrize(("name", "told"), [("full", 2), ("last-1", 2), ("state", 1)])
 def test_retry_prompts_state_the_reason(tiny: LoadedModel, name: str, told: int) -> None:
     """In a conversation the reason is in the next message; in a chat of one message it is in front of it."""
-    other = LanguageModelPlayer("lm:t", Thinker(tiny.chat), tiny.chat, sampling=Sampling(1.0, 99), style="full")
+    other = LanguageModelPlayer("lm:t", ThinkingEngine(tiny.chat), tiny.chat, sampling=Sampling(1.0, 99), style="full")
     job = MatchJob(
         "m", load_game("tic_tac_toe"), [lm(tiny, name, 3), other], 1, on_illegal=FailurePolicy.parse("retry(1)")
     )

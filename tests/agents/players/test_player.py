@@ -196,7 +196,7 @@ def test_replies_may_fill_the_context(short: LoadedModel) -> None:
 def test_only_concurrent_engines_make_concurrent_players(tiny: LoadedModel) -> None:
     settings = PlayerSettings(temperature=0.5, max_tokens=9, context="last-2", reply="json", style="full")
     plain = make_engine_player("lm:x", tiny.engine(), tiny.chat, settings)
-    served = make_engine_player("lm:x", Pool(tiny), tiny.chat, settings)
+    served = make_engine_player("lm:x", ThreadedEngine(tiny), tiny.chat, settings)
     assert not isinstance(plain, Concurrent)
     assert isinstance(served, Concurrent)
     for player in (plain, served):
@@ -204,7 +204,7 @@ def test_only_concurrent_engines_make_concurrent_players(tiny: LoadedModel) -> N
         assert (player.context.name, player.reader.name, player.style) == ("last-2", "json", "full")
 
 
-class Pool:
+class ThreadedEngine:
     """The in-process engine in a thread, as a server behind its client."""
 
     def __init__(self, loaded: LoadedModel) -> None:
@@ -235,20 +235,20 @@ def test_streaming_plays_the_same_matches_as_rounds(tiny: LoadedModel, context: 
 
     plain, served = (
         make_engine_player("lm:x", tiny.engine(), tiny.chat, settings),
-        make_engine_player("lm:x", Pool(tiny), tiny.chat, settings),
+        make_engine_player("lm:x", ThreadedEngine(tiny), tiny.chat, settings),
     )
     assert events("rounds", plain) == events("streaming", served) == events("streaming", plain)
 
 
 def test_streaming_also_reports_out_of_context(short: LoadedModel) -> None:
-    player = make_engine_player("lm:x", Pool(short), short.chat, PlayerSettings("full"))
+    player = make_engine_player("lm:x", ThreadedEngine(short), short.chat, PlayerSettings("full"))
     jobs = [MatchJob(f"m{i}", load_game("tic_tac_toe"), [player, make_player("random")], i) for i in range(3)]
     assert [played.ending for played in play(jobs, schedule="streaming")] == [Ending("out of context", 0)] * 3
     assert "3 of its matches ended out of context" in player.remarks()[0]
 
 
 def test_engine_errors_propagate(tiny: LoadedModel) -> None:
-    pool = Pool(tiny)
+    pool = ThreadedEngine(tiny)
     pool.error = GymposiumError("The server is gone. Start it again.")
     player = make_engine_player("lm:x", pool, tiny.chat, PlayerSettings("compact", "move", 16))
     job = MatchJob("m", load_game("tic_tac_toe"), [player, make_player("random")], 0)
@@ -258,7 +258,7 @@ def test_engine_errors_propagate(tiny: LoadedModel) -> None:
 
 def test_abandoned_replies_are_cancelled(tiny: LoadedModel) -> None:
     """Its request is cancelled where it has not begun, and an answer that comes too late hurts nobody."""
-    pool, free = Pool(tiny), Event()
+    pool, free = ThreadedEngine(tiny), Event()
     player = make_engine_player("lm:x", pool, tiny.chat, PlayerSettings("compact", "move", 16))
     assert isinstance(player, Concurrent)
     asks = [MatchContext(load_game("tic_tac_toe").new(i), f"m{i}", i).ask(0) for i in range(3)]

@@ -76,7 +76,7 @@ def test_prompts_match_those_of_the_match(name: str, style: Style, reply: str) -
             assert [exchange.reply for exchange in found] == [get_reader(reply).answer(move) for move in mine]
 
 
-class Told:
+class PrescribedEngine:
     """A token engine that gives prescribed replies."""
 
     policy: Policy = BASE
@@ -94,10 +94,10 @@ class Told:
         raise NotImplementedError
 
 
-class Thoughtful(LanguageModelPlayer):
+class ThoughtfulPlayer(LanguageModelPlayer):
     """A language-model player whose every reply is legal, with a thought if the form allows one."""
 
-    engine: Told
+    engine: PrescribedEngine
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         self.engine.next = []
@@ -110,9 +110,11 @@ class Thoughtful(LanguageModelPlayer):
         return super().act(asks)
 
 
-def make_thoughtful_player(tokenizer: Any, how: str, style: Style, reply: str) -> Thoughtful:
+def make_thoughtful_player(tokenizer: Any, how: str, style: Style, reply: str) -> ThoughtfulPlayer:
     chat = Chat(tokenizer)
-    return Thoughtful("lm:M", Told(chat), chat, sampling=Sampling(), style=style, reply=reply, context=how)
+    return ThoughtfulPlayer(
+        "lm:M", PrescribedEngine(chat), chat, sampling=Sampling(), style=style, reply=reply, context=how
+    )
 
 
 @pytest.mark.parametrize("family", ["qwen2.5", "qwen3", "llama3", "gemma"])
@@ -158,7 +160,7 @@ def test_only_replies_in_the_same_form_are_quoted(family_tokenizer: Any) -> None
     assert [exchange.reply for exchange, _ in list_decisions(record, 0, PlayerSettings("full", "move"))] == moves
 
 
-class Clumsy:
+class ClumsyPlayer:
     """A random player with some unparsable replies."""
 
     name, reader, style = "clumsy", RandomPlayer.reader, RandomPlayer.style
@@ -171,7 +173,7 @@ class Clumsy:
 @pytest.mark.parametrize("policy", ["forfeit", "retry(2)", "random"])
 def test_kept_data_is_clean_and_rejections_counted(policy: str) -> None:
     game, on_illegal = load_game("tic_tac_toe"), FailurePolicy.parse(policy)
-    seats: list[Player] = [Clumsy(), RandomPlayer()]
+    seats: list[Player] = [ClumsyPlayer(), RandomPlayer()]
     records = [
         Record.from_match(p) for p in play(MatchJob(f"m-{i}", game, seats, i, None, on_illegal) for i in range(60))
     ]

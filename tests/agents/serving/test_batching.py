@@ -18,7 +18,7 @@ from gymposium_agents.serving.requests import CompletionRequest
 from gymposium_agents.serving.watching import Watch
 
 
-class Counting:
+class CountingEngine:
     """An engine that notes its batches. The first one waits until it may go on."""
 
     context, policy = 64, BASE
@@ -41,7 +41,7 @@ def request(*prompt: int) -> TokenRequest:
 
 
 def test_queued_requests_are_batched_by_sampling() -> None:
-    engine = Counting()
+    engine = CountingEngine()
     batches = RequestBatcher(engine)  # type: ignore[arg-type]
     first = batches.submit(request(), Sampling(1.0, 3))
     assert engine.began.wait(30)
@@ -55,7 +55,7 @@ def test_queued_requests_are_batched_by_sampling() -> None:
 
 
 def test_engine_errors_reach_only_their_batch() -> None:
-    engine = Counting()
+    engine = CountingEngine()
     engine.go_on.set()
     batches = RequestBatcher(engine)  # type: ignore[arg-type]
     with pytest.raises(GymposiumError, match="is gone"):
@@ -65,7 +65,7 @@ def test_engine_errors_reach_only_their_batch() -> None:
 
 
 def test_closing_cancels_queued_requests() -> None:
-    engine = Counting()
+    engine = CountingEngine()
     batches = RequestBatcher(engine)  # type: ignore[arg-type]
     first = batches.submit(request(), Sampling(1.0, 3))
     assert engine.began.wait(30)

@@ -27,7 +27,7 @@ from .hostile_players import HOSTILE
 
 
 @dataclass
-class Seen(HTMLParser):
+class PageParser(HTMLParser):
     """The links, ids, scripts, event handlers and text of a page."""
 
     links: list[str] = field(default_factory=list)
@@ -59,8 +59,8 @@ class Seen(HTMLParser):
         self.title += data if self._inside == "title" else ""
 
 
-def parse_page(file: Path) -> Seen:
-    seen = Seen()
+def parse_page(file: Path) -> PageParser:
+    seen = PageParser()
     seen.feed(file.read_text(encoding="utf-8"))
     return seen
 
@@ -70,7 +70,7 @@ def normalize_space(text: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def pages(site: Path) -> dict[Path, Seen]:
+def pages(site: Path) -> dict[Path, PageParser]:
     return {file: parse_page(file) for file in sorted(site.rglob("*.html"))}
 
 
@@ -79,7 +79,7 @@ def results(rated: Path) -> Results:
     return read_results(rated / "results.json")
 
 
-def test_every_link_resolves_within_the_site(site: Path, pages: dict[Path, Seen]) -> None:
+def test_every_link_resolves_within_the_site(site: Path, pages: dict[Path, PageParser]) -> None:
     """Every link leads to an existing file and id, and every page can be reached."""
     reached = {site / "index.html"}
     for file, seen in pages.items():
@@ -96,7 +96,7 @@ def test_every_link_resolves_within_the_site(site: Path, pages: dict[Path, Seen]
     assert {path.parent.name for path in pages} == {site.name, "games", "players", "pairings", "matches"}
 
 
-def test_pages_run_only_the_site_scripts(site: Path, pages: dict[Path, Seen]) -> None:
+def test_pages_run_only_the_site_scripts(site: Path, pages: dict[Path, PageParser]) -> None:
     for file, seen in pages.items():
         raw = file.read_text(encoding="utf-8")
         scripts = [script.get("src") for script in seen.scripts if script.get("type") != "application/json"]

@@ -24,7 +24,7 @@ from ..playing import play_board
 from .copies import Copy
 
 
-class Liar:
+class LyingPlayer:
     """A player with another's name that plays another move at its first turn of each match."""
 
     def __init__(self, player: Player) -> None:
@@ -39,7 +39,7 @@ class Liar:
         return replies
 
 
-class Saboteur(Guard):
+class SabotagingGuard(Guard):
     """A guard that replaces the second answer of a player by a failure."""
 
     def __init__(self, name: str, failure: Answer) -> None:
@@ -57,8 +57,8 @@ def forge(copy: Copy, game: str, *players: str, liar: str = "-", failing: str = 
     record as findings name it."""
     lineup = copy.lineup(game, *players)
     job = next(make_jobs(lineup, [make_player(name) for name in lineup.players]))
-    job = replace(job, players=[Liar(one) if one.name.startswith(liar) else one for one in job.players])
-    [played] = play([job], guard=Saboteur(failing, failure))
+    job = replace(job, players=[LyingPlayer(one) if one.name.startswith(liar) else one for one in job.players])
+    [played] = play([job], guard=SabotagingGuard(failing, failure))
     record = Record.from_match(played)
     assert find_first_difference(record) is None
     file = copy.board.matches_file(lineup)

@@ -1,4 +1,4 @@
-"""A plugin of one file: a world that repeats what is said, also broken and with a schema that Inspect cannot hold."""
+"""A plugin of one file: a world that echoes text, can break, and can have a schema that Inspect cannot hold."""
 
 from __future__ import annotations
 

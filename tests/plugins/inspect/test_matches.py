@@ -121,7 +121,7 @@ def test_slow_steps_run_in_threads(slow: bool, monkeypatch: pytest.MonkeyPatch) 
     assert here == [True, not slow, not slow, not slow]
 
 
-class Picky:
+class PickyPlayer:
     """A player that raises in the matches of some seeds."""
 
     name = "picky"
@@ -137,7 +137,7 @@ class Picky:
 def test_raising_opponent_fails_only_its_match() -> None:
     contest = Contest("random", "forfeit")
     game, model = load_game("tic_tac_toe"), OutsideSeat(READERS["move"], "full")
-    tables, picky = [], Picky()
+    tables, picky = [], PickyPlayer()
     for seed in (13, 14):
         job = contest.job(game, MatchSeat("tic_tac_toe", seed, seed, seed, 1), 1, model)
         tables.append(Table.from_job(replace(job, players=[picky, model])))

@@ -1,4 +1,4 @@
-"""The tests of what gymposium-ray does without Ray, which is not installed beside the other tests."""
+"""The tests of gymposium-ray that need no Ray, which is not installed with the other tests."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.replies.reading import READERS, Reader
 
 
-class Picks(ta.Agent):  # type: ignore[misc]
+class MovePicker(ta.Agent):  # type: ignore[misc]
     """Picks one of the legal moves that the last position of an observation lists."""
 
     def __init__(self, seed: str | int) -> None:
@@ -24,7 +24,7 @@ class Picks(ta.Agent):  # type: ignore[misc]
         return self._rng.choice(moves.split(", "))
 
 
-class Brackets(ta.Agent):  # type: ignore[misc]
+class BracketPicker(ta.Agent):  # type: ignore[misc]
     """Picks one of the texts in brackets, in which TextArena's games show what can be done."""
 
     def __init__(self, seed: str | int) -> None:

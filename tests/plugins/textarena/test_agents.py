@@ -20,7 +20,7 @@ ta = pytest.importorskip("textarena", reason="textarena is not installed: tox ru
 from gymposium_textarena import GymposiumEnv, RecordedEnv, TextArenaAgent, TextArenaPlayer, register_games, replay  # noqa: E402
 from gymposium_textarena.player import BadAgent  # noqa: E402
 
-from .simple import Picks, TextPlayer, play  # noqa: E402
+from .simple import MovePicker, TextPlayer, play  # noqa: E402
 
 THEIRS = (
     ("TicTacToe-v0", 2),
@@ -45,14 +45,14 @@ def matches(game: str, *players: Any, count: int = 10, on_illegal: str = "forfei
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "liars_dice"])
 def test_agents_play_as_players_and_records_verify(game: str, tmp_path: Path) -> None:
-    played = matches(game, TextArenaPlayer(Picks(1)), make_player("mcts-10"))
+    played = matches(game, TextArenaPlayer(MovePicker(1)), make_player("mcts-10"))
     assert {result.ending.kind for result in played} == {"over"}
     with RecordWriter(tmp_path / "m.jsonl") as writer:
         for result in played:
             writer.write(result)
     verified = verify_file(tmp_path / "m.jsonl")
     assert (verified.matches, verified.problems) == (10, [])
-    assert played[0].job.players[0].name == "Picks"
+    assert played[0].job.players[0].name == "MovePicker"
 
 
 def test_wrapped_agents_read_prompts_and_answer_in_tags() -> None:
@@ -75,7 +75,7 @@ def test_agents_read_the_position_or_the_whole_match() -> None:
 
     def agent(observation: str) -> str:
         seen.append(observation)
-        return Picks(len(observation))(observation)
+        return MovePicker(len(observation))(observation)
 
     matches("tic_tac_toe", TextArenaPlayer(agent), make_player("random"), count=1)
     rules = load_game("tic_tac_toe").rules(0)
@@ -93,7 +93,7 @@ def test_agents_read_the_position_or_the_whole_match() -> None:
 
 
 def test_humans_play_through_textarenas_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = Picks(3)
+    agent = MovePicker(3)
     monkeypatch.setattr("builtins.input", lambda text: agent(text))
     for result in matches("tic_tac_toe", TextArenaPlayer(ta.agents.HumanAgent()), make_player("random")):
         assert result.ending.kind == "over"
@@ -191,7 +191,7 @@ def test_players_that_need_state_are_refused_at_the_first_turn() -> None:
     with pytest.raises(WrongType, match="LLMObservationWrapper"):
         TextArenaAgent(TextPlayer())([(-1, "Hello", None)])  # type: ignore[arg-type]
     with pytest.raises(BadOption, match="is not a player"):
-        TextArenaAgent(Picks(1))
+        TextArenaAgent(MovePicker(1))
 
 
 def test_unparsable_replies_are_empty_actions() -> None:
@@ -206,5 +206,5 @@ def test_unparsable_replies_are_empty_actions() -> None:
 
 def test_gymposium_players_get_full_state_in_gymposium_games() -> None:
     env = GymposiumEnv("tic_tac_toe", players={1: "exact"})
-    rewards, _ = play(ta.wrappers.LLMObservationWrapper(env), {0: Picks(2)}, 2, num_players=2)
+    rewards, _ = play(ta.wrappers.LLMObservationWrapper(env), {0: MovePicker(2)}, 2, num_players=2)
     assert rewards[1] >= 0.0

@@ -25,7 +25,7 @@ ta = pytest.importorskip("textarena", reason="textarena is not installed: tox ru
 
 from gymposium_textarena import GymposiumEnv, register_games  # noqa: E402
 
-from .simple import Picks, play  # noqa: E402
+from .simple import MovePicker, play  # noqa: E402
 
 GAMES = (
     "tic_tac_toe",
@@ -47,8 +47,8 @@ GAMES = (
 """Boards, cards and dice; hidden and open; one, two and four seats; rivals and partners; moves in turn and at once."""
 
 
-def make_agents(game: Game, seed: int) -> dict[int, Picks]:
-    return {seat: Picks(f"{seed}/{seat}") for seat in range(game.seats)}
+def make_agents(game: Game, seed: int) -> dict[int, MovePicker]:
+    return {seat: MovePicker(f"{seed}/{seat}") for seat in range(game.seats)}
 
 
 def play_locally(name: str, seed: int) -> Record:
@@ -129,7 +129,7 @@ def test_replies_are_shown_only_to_their_player() -> None:
     assert not any("I bluff" in text for _, text, _ in seen[1])
 
 
-class Calls(ta.Agent):  # type: ignore[misc]
+class ToolCallingAgent(ta.Agent):  # type: ignore[misc]
     """Calls a random tool, and keeps what it reads."""
 
     def __init__(self, name: str, seed: int) -> None:
@@ -147,7 +147,7 @@ def test_tool_worlds_show_the_full_history(name: str, tmp_path: Path) -> None:
     [env_id] = register_games(name)
     with RecordWriter(tmp_path / "matches.jsonl") as writer:
         for seed in range(5):
-            env, agent = ta.make(env_id), Calls(name, seed)
+            env, agent = ta.make(env_id), ToolCallingAgent(name, seed)
             rewards, _ = play(env, {0: agent}, seed)
             assert 0.0 <= rewards[0] <= 1.0
             assert len(agent.read) == len(env.record().turns)
@@ -195,8 +195,8 @@ def test_gymposium_players_reply_automatically() -> None:
     [env_id] = register_games("connect_four")
     for seed in range(3):
         env = ta.make(env_id, players={1: "mcts-10"})
-        rewards, infos = play(env, {0: Picks(seed)}, seed, num_players=2)
-        agent = Picks(seed)
+        rewards, infos = play(env, {0: MovePicker(seed)}, seed, num_players=2)
+        agent = MovePicker(seed)
         table = Table("connect_four", opponents="mcts-10", seed=seed, on_illegal="retry(1)", name="textarena")
         while table.asked:
             table.answer(0, agent(table.asked[0].text))
@@ -205,7 +205,7 @@ def test_gymposium_players_reply_automatically() -> None:
         assert set(rewards) == set(infos) == {0, 1}
 
 
-class Rubbish:
+class RubbishPlayer:
     """A player that gives no move."""
 
     name = "rubbish"
@@ -218,7 +218,7 @@ class Rubbish:
 
 def test_match_over_at_the_start_ends_at_the_first_step() -> None:
     [env_id] = register_games("tic_tac_toe")
-    env = ta.make(env_id, players={0: Rubbish()}, on_illegal="forfeit")
+    env = ta.make(env_id, players={0: RubbishPlayer()}, on_illegal="forfeit")
     env.reset(num_players=2, seed=0)
     seat, observation = env.get_observation()
     assert seat == 1

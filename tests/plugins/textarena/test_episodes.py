@@ -18,7 +18,7 @@ ta = pytest.importorskip("textarena", reason="textarena is not installed: tox ru
 from gymposium_textarena import Episode, GymposiumEnv, RecordedEnv, read_episodes, replay  # noqa: E402
 from gymposium_textarena.episodes import to_json  # noqa: E402
 
-from .simple import Brackets, play  # noqa: E402
+from .simple import BracketPicker, play  # noqa: E402
 
 THEIRS = (
     ("TicTacToe-v0", 2),
@@ -38,7 +38,7 @@ THEIRS = (
 
 def record_episode(env_id: str, players: int, seed: int, path: Path | None = None) -> Episode:
     env = RecordedEnv(ta.make(env_id), path)
-    agents: dict[int, Any] = {seat: Brackets(f"{seed}/{seat}") for seat in range(players)}
+    agents: dict[int, Any] = {seat: BracketPicker(f"{seed}/{seat}") for seat in range(players)}
     if env_id.endswith("-raw"):
         agents = {seat: lambda observation: f"[{len(observation)}]" for seat in range(players)}
     play(env, agents, seed)

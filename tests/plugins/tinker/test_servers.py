@@ -198,7 +198,7 @@ def _as_of_gymposium(function: Any) -> Any:
 PROMPT, REPLY = (1, 2, 3), (4, 5)
 
 
-class Scores:
+class ScoringClient:
     """A client whose server tells these log-probabilities of any tokens."""
 
     def __init__(self, scores: list[float | None]) -> None:
@@ -209,7 +209,7 @@ class Scores:
 
 
 def engine(scores: list[float | None]) -> TinkerEngine:
-    return TinkerEngine(64, frozenset(), Policy("learner", 0), Scores(scores))  # type: ignore[arg-type] # its methods
+    return TinkerEngine(64, frozenset(), Policy("learner", 0), ScoringClient(scores))  # type: ignore[arg-type] # its methods
 
 
 @pytest.mark.parametrize("scores", [[None, -1.0, -2.0, -3.0, -4.0], [-1.0, -2.0, -3.0, -4.0]])

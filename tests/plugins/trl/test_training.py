@@ -245,7 +245,7 @@ def test_bfloat16_and_gradient_checkpointing_work(lora: bool, model_directory: P
     assert dtypes == {torch.bfloat16}
 
 
-class Leaver(RandomPlayer):
+class LeavingPlayer(RandomPlayer):
     """An opponent that gives up at once in one seat, and plays at random in the other."""
 
     name = "leaver"
@@ -261,7 +261,7 @@ class Leaver(RandomPlayer):
 @pytest.mark.parametrize("seat", [0, 1], ids=["before the model is asked", "after its first reply"])
 def test_opponent_forfeits_are_dropped(seat: int, model_directory: Path, tmp_path: Path) -> None:
     rollout = RecordingRollout(
-        "kuhn_poker", opponents=Leaver(seat), prompt="compact", max_tokens=4, on_illegal="random"
+        "kuhn_poker", opponents=LeavingPlayer(seat), prompt="compact", max_tokens=4, on_illegal="random"
     )
     trainer = trainer_for(rollout, model_directory, tmp_path, max_steps=1)
     rewards: list[Any] = []

@@ -37,7 +37,7 @@ Who = Callable[..., MatchPlanner]
 GAMES = ["tic_tac_toe", "kuhn_poker", "blackjack", "hearts", "goofspiel(num_cards=3)"]
 
 
-class Coin:
+class CoinPlayer:
     """Answers with a legal move, or with a failed reply in one of `sides` asks, at random."""
 
     def __init__(self, sides: int = 2, reply: Reply | None = None) -> None:
@@ -97,7 +97,7 @@ def test_self_play_makes_one_group_per_seat(who: Who, new_cast: Any, name: str) 
 @given(step=st.integers(0, 20), sides=st.integers(1, 5))
 def test_opponent_forfeits_are_dropped_and_counted(who: Who, new_cast: Any, step: int, sides: int) -> None:
     cast = new_cast()
-    cast.past = lambda policy: Coin(sides)
+    cast.past = lambda policy: CoinPlayer(sides)
     rollout, _, finished = played_by(who(cast, ["kuhn_poker"], {"past": 1.0}, group_size=8), step)
     forfeited = sum(played.ending.seat is not None for played in finished.values())
     assert rollout.dropped == forfeited
@@ -110,7 +110,7 @@ def test_opponent_forfeits_are_dropped_and_counted(who: Who, new_cast: Any, step
 @settings(deadline=None, max_examples=20)
 @given(step=st.integers(0, 20), sides=st.integers(1, 5))
 def test_self_play_trains_only_the_forfeiting_seat(who: Who, new_cast: Any, step: int, sides: int) -> None:
-    plays = who(new_cast(player=Coin(sides)), ["tic_tac_toe"], {"self": 1.0}, group_size=8)
+    plays = who(new_cast(player=CoinPlayer(sides)), ["tic_tac_toe"], {"self": 1.0}, group_size=8)
     rollout, _, finished = played_by(plays, step)
     forfeited = sum(played.ending.seat is not None for played in finished.values())
     kept = [t for group in rollout.groups for t in group.trajectories]
@@ -121,7 +121,7 @@ def test_self_play_trains_only_the_forfeiting_seat(who: Who, new_cast: Any, step
 
 def test_matches_without_room_to_begin_are_dropped(who: Who, new_cast: Any) -> None:
     full = Reply("", "context", (1, 2, 3))
-    rollout, _, finished = played_by(who(new_cast(player=Coin(2, full)), ["tic_tac_toe"], group_size=20))
+    rollout, _, finished = played_by(who(new_cast(player=CoinPlayer(2, full)), ["tic_tac_toe"], group_size=20))
     first = sum(p.ending.seat is not None and p.ending.seat not in {t.seat for t in p.turns} for p in finished.values())
     assert rollout.silent == first > 0
     cut = [t for group in rollout.groups for t in group.trajectories if t.truncated]
@@ -147,7 +147,7 @@ def test_schedules_give_equal_rollouts(who: Who, new_cast: Any, opponents: dict[
 
 def test_metrics_are_reported_by_opponent_and_game(who: Who, new_cast: Any) -> None:
     plays = who(
-        new_cast(player=Coin(8)),
+        new_cast(player=CoinPlayer(8)),
         GAMES,
         {"random": 1.0, "mcts-1": 1.0, "self": 1.0},
         groups=40,

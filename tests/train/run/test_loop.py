@@ -303,7 +303,7 @@ class TokenTurn:
 
 
 @dataclass(frozen=True)
-class HandMade:
+class HandMadeTrajectory:
     """A trajectory without a match."""
 
     turns: tuple[TokenTurn, ...]
@@ -312,10 +312,10 @@ class HandMade:
 
 
 @dataclass(frozen=True)
-class Questions:
+class QuestionGroup:
     """A group of answers to one question."""
 
-    trajectories: list[HandMade]
+    trajectories: list[HandMadeTrajectory]
     role: str = "arithmetic"
 
     def facts(self) -> dict[str, Any]:
@@ -336,13 +336,15 @@ class HandMadeSource:
     def runs_ahead(self) -> bool:
         return True
 
-    def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[Questions]:
+    def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[QuestionGroup]:
         prompts = [self.trainee.player.chat.prompt(text) for text in ("1 + 1", "2 + 3")]
         groups = []
         for number, prompt in enumerate(prompts):
             requests = [TokenRequest(prompt, stream(step, "answer", number, n), None) for n in range(4)]
             completions = self.trainee.engine.generate(requests, Sampling(1.0, 3))
-            groups.append(Questions([HandMade((TokenTurn(TurnTokens(prompt, one)),)) for one in completions]))
+            groups.append(
+                QuestionGroup([HandMadeTrajectory((TokenTurn(TurnTokens(prompt, one)),)) for one in completions])
+            )
         self.asked += len(prompts)
         return StepRollout(groups, metrics={"rollout/questions": 2.0}, state=self.state())
 
@@ -356,7 +358,7 @@ class HandMadeSource:
         self.asked = state["asked"]
 
 
-def rate_odd_tokens(group: Sequence[HandMade]) -> list[Reward]:
+def rate_odd_tokens(group: Sequence[HandMadeTrajectory]) -> list[Reward]:
     """A reward for odd tokens."""
     return [Reward(float(sum(token % 2 for turn in one.turns for token in turn.trace.completion.ids))) for one in group]
 

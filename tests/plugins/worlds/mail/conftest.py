@@ -1,4 +1,4 @@
-"""The game of these tests, and what every test of the room needs."""
+"""The mail game and shared fixtures for its tests."""
 
 from __future__ import annotations
 

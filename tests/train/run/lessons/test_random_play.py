@@ -79,7 +79,7 @@ def test_best_matches_are_kept_in_single_player_games() -> None:
     assert len(winners_moves(finished)) == sum(len(p.turns) for p in best)
 
 
-class Shared:
+class SharedPayoffMatch:
     """The seat that moves last gets one pay, and the others another: no seat ever wins alone."""
 
     moves, max_decisions, utility_range = ("wait", "end"), 9, (-1.0, 0.5)
@@ -118,7 +118,7 @@ class Shared:
 )
 def test_tied_winners_are_imitated(seats: int, last: float, others: float, utility: Any) -> None:
     spec = GameSpec(name="shared", title="S", summary="S.", entry_point="x:game", seats=seats, utility=utility)
-    game = make_game_factory(lambda: Shared(seats, last, others))(spec, {})
+    game = make_game_factory(lambda: SharedPayoffMatch(seats, last, others))(spec, {})
     play = RandomPlay(game, "compact", get_reader("move"), seed=1, tag="t")
     finished = play.play(20)
     kept = winners_moves(finished)
