@@ -67,7 +67,7 @@ def test_unbounded_range_gives_no_score(monkeypatch: pytest.MonkeyPatch) -> None
         match_score(endless, [3.0], 0)
 
 
-def test_a_wrong_seat_or_number_of_utilities_is_an_error() -> None:
+def test_wrong_seat_or_utility_count_is_an_error() -> None:
     for seat in (-1, 3):
         with pytest.raises(BadOption, match=rf"seat={seat} must be a seat from 0 to 2"):
             match_score(poker(3), (2.0, 2.0, -4.0), seat)

@@ -225,7 +225,7 @@ def test_isolated_check_tries_each_plugin_separately(install: Install, site: Pat
     assert "(signal SIGSEGV)" in listed["segfault"]["error"]
 
 
-def test_isolated_tries_the_files_of_the_user_apart(tmp_path: Path, command: Command) -> None:
+def test_isolated_check_tries_user_files_separately(tmp_path: Path, command: Command) -> None:
     sources = {"ends_all": "import os; os._exit(7)", "sad_file": "raise RuntimeError('no')", "fine_file": good("filed")}
     for name, source in {**sources, "given_file": good("given")}.items():
         (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")

@@ -24,7 +24,7 @@ def test_file_is_replaced_completely_or_not_at_all(tmp_path: Path) -> None:
         replace_text(tmp_path / "none" / "file", "")
 
 
-def test_an_empty_directory_replaces_what_has_its_name(tmp_path: Path) -> None:
+def test_empty_directory_replaces_any_existing_entry(tmp_path: Path) -> None:
     directory, mine = tmp_path / "shared" / "directory", tmp_path / "mine"
     mine.mkdir()
     (mine / "file").write_text("mine")

@@ -61,7 +61,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no SIGKILL")
-def test_a_busy_worker_ends_with_its_killed_parent() -> None:
+def test_busy_worker_ends_with_its_killed_parent() -> None:
     # the worker has the parent's stdout, so its end is waited for
     done = subprocess.run([sys.executable, "-P", "-c", KILLED], capture_output=True, timeout=50)
     assert done.returncode == -signal.SIGKILL, done.stderr
