@@ -31,7 +31,7 @@ def test_options_round_trip(options: dict[str, str]) -> None:
     assert parse_options("&".join(f"{name}={value}" for name, value in options.items())) == options
 
 
-def test_a_value_may_be_percent_encoded() -> None:
+def test_values_may_be_percent_encoded() -> None:
     assert parse_options("engine=http://127.0.0.1:8123/?a=b%26c") == {"engine": "http://127.0.0.1:8123/?a=b&c"}
     assert parse_options(None) == {}
 

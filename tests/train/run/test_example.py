@@ -44,7 +44,7 @@ def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
         del sys.modules[module]
 
 
-def test_run_uses_its_credit_objective_and_engine(
+def test_run_uses_credit_objective_and_engine_of_the_plugin(
     installed: Host, quick_config: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (plugin,) = (plugin for plugin in installed.plugins if plugin.name == "example_learning")
@@ -72,13 +72,13 @@ def test_run_uses_its_credit_objective_and_engine(
         ({"engine": {"kind": "tallied", "every": 0}}, "every=0: set 1 or more replies."),
     ],
 )
-def test_its_settings_are_parsed_like_built_in_ones(installed: Host, settings: dict[str, Any], message: str) -> None:
+def test_plugin_settings_are_parsed_like_built_in_ones(installed: Host, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(BadConfig) as caught:
         build_config({"games": ["kuhn_poker"], **settings})
     assert message in str(caught.value)
 
 
-def test_requirements_of_its_credit_are_checked(installed: Host) -> None:
+def test_requirements_of_the_plugin_credit_are_checked(installed: Host) -> None:
     config = build_config({"games": ["kuhn_poker"], "credit": {"kind": "rank"}, "rollout": {"group_size": 1}})
     with pytest.raises(BadOption, match=r"credit\.kind=rank compares the matches of a group"):
         check(config, at_hand=False)

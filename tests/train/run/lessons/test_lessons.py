@@ -85,7 +85,7 @@ def test_replies_of_a_conversation_are_drawn_together() -> None:
         assert [one for one in batch if one in talk] == talk * batch.count(talk[0])
 
 
-def test_the_learning_rate_rises_and_falls() -> None:
+def test_learning_rate_rises_and_falls() -> None:
     settings = ColdStart(learning_rate=1.0, warmup=0.1)
     rates = [cosine(i / 100, settings) for i in range(101)]
     assert rates[0] == 0.0
