@@ -67,8 +67,11 @@ FAULTS: dict[str, tuple[Answer, str]] = {
     "count is a float": (Answer(body=body(prompt_tokens=1.5, completion_tokens=2)), "prompt_tokens are not a count"),
     "count is true": (Answer(body=body(prompt_tokens=1, completion_tokens=True)), "completion_tokens are not a count"),
     "count of ten digits": (Answer(body=body(prompt_tokens=10**10)), "prompt_tokens are not a count"),
-    "count of thousands of digits": (Answer(body=body().replace(b"10,", b"9" * 5000 + b",")), "not with a chat"),
-    "usage is a list": (Answer(body=body().replace(b'{"prompt_tokens"', b'[{"prompt_tokens"') + b"]"), "not with a"),
+    "count of thousands of digits": (Answer(body=body().replace(b"10,", b"9" * 5000 + b",")), "did not return a chat"),
+    "usage is a list": (
+        Answer(body=body().replace(b'{"prompt_tokens"', b'[{"prompt_tokens"') + b"]"),
+        "chat completion",
+    ),
     "redirect": (Answer(307, {}, {"Location": "http://127.0.0.1:1/v1"}), "set base_url= to that address"),
     "encoded as it may not be": (Answer(body=body(), headers={"Content-Encoding": "br"}), "unrequested encoding 'br'"),
     "no gzip": (Answer(body=body(), headers={"Content-Encoding": "gzip"}), "not valid gzip, as its header claims"),
@@ -125,7 +128,7 @@ def test_service_faults_never_forfeit_a_match(name: str, schedule: Any) -> None:
         [played] = play([job], schedule=schedule, guard=Guard())
     assert played.ending.seat is None
     assert played.utilities == ()
-    assert "answered, but not with a chat completion" in played.ending.detail
+    assert "did not return a chat completion" in played.ending.detail
     assert Record.from_match(played).ending == played.ending
 
 

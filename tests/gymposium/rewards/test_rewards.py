@@ -171,7 +171,7 @@ def test_custom_criterion_sees_the_group(tmp_path: Path, monkeypatch: pytest.Mon
     assert [(r.total, r.parts["own_criteria:briefest"]) for r in found] == [(1.5, 1.0), (1.0, 0.0)]
     with pytest.raises(BadReward, match="Criterion own_criteria:lazy: got 1 value for a group of 2"):
         make_reward("weighted(own_criteria:lazy=1)")([QUICK, SLOW])
-    with pytest.raises(BadOption, match="must be a function of a group of trajectories, not 7"):
+    with pytest.raises(BadOption, match="must be a function that takes a trajectory group, not 7"):
         make_reward("weighted(own_criteria:broken=1)")
     with pytest.raises(BadOption, match=r"'own_criteria:missing' could not be loaded: .*PYTHONPATH"):
         make_reward("weighted(own_criteria:missing=1)")

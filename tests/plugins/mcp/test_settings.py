@@ -45,7 +45,7 @@ URL = {"command": None, "url": "https://example.org/mcp"}
         ({"server": {"command": ["serve", "{match}/notes"]}}, r"command has \{match\}, which needs per_match = true"),
         ({"tools": None}, r"\[tools\]: allow is missing. It must be 'all' or a list"),
         ({"tools": {"allow": []}}, r"allow is empty; name the tools to offer"),
-        ({"tools": {"allow": ["a", "b", "a"]}}, "allow has a duplicate tool"),
+        ({"tools": {"allow": ["a", "b", "a"]}}, "allow has a duplicate tool: a"),
         ({"tools": {"max_calls": 0}}, "max_calls is 0; use 1 or more"),
         ({"tools": {"seconds": 0}}, "seconds is 0; use more than 0"),
         ({"tools": {"seconds": 600}}, "seconds is 600; use more than 0 and at most 60"),

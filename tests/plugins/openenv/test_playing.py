@@ -155,7 +155,7 @@ def test_names_are_canonical() -> None:
 
 @pytest.mark.parametrize("url", ["ftp://host", "host:80", "file:///etc/passwd", "http://user:pass@host"])
 def test_invalid_addresses_are_refused(url: str) -> None:
-    with pytest.raises(BadParameter, match="use the address of an OpenEnv server"):
+    with pytest.raises(BadParameter, match="use http:// or https:// and a host"):
         load_game("openenv", url=url).new(0)
 
 

@@ -18,7 +18,7 @@ _HIGHER = {
 
 
 class Claims(Disguise):
-    """`liars_dice`."""
+    """The disguise of `liars_dice`."""
 
     def __init__(self, speech: Speech, plain: LiarsDice, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)

@@ -12,7 +12,7 @@ _SQUARES = [f"{column}{row}" for row in range(1, 9) for column in "abcdefgh"]
 
 
 class Gathering(BoardDisguise):
-    """`lines_of_action`."""
+    """The disguise of `lines_of_action`."""
 
     def __init__(self, speech: Speech, plain: LinesOfAction, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain, _SQUARES, pairs=True)

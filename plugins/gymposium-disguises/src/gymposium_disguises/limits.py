@@ -14,7 +14,7 @@ _STOP = ("end", "rest", "stop")
 
 
 class Limit(Disguise):
-    """`blackjack`."""
+    """The disguise of `blackjack`."""
 
     def __init__(self, speech: Speech, plain: Blackjack, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)

@@ -18,7 +18,7 @@ _ROADS = (
 
 
 class Roads(Disguise):
-    """`nine_mens_morris`."""
+    """The disguise of `nine_mens_morris`."""
 
     def __init__(self, speech: Speech, plain: NineMensMorris, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)

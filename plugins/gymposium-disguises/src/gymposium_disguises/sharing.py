@@ -16,7 +16,7 @@ _SETTLE = ("accept", "done", "settle")
 
 
 class Sharing(Disguise):
-    """`bargaining`."""
+    """The disguise of `bargaining`."""
 
     def __init__(self, speech: Speech, plain: Bargaining, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)

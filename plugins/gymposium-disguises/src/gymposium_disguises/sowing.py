@@ -39,7 +39,7 @@ class _RingDisguise(Disguise):
 
 
 class TwoBarns(_RingDisguise):
-    """`mancala`."""
+    """The disguise of `mancala`."""
 
     def __init__(self, speech: Speech, plain: Mancala, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain, 6)

@@ -15,7 +15,7 @@ _LEAVE = ("drop", "leave", "quit", "yield")
 
 
 class ThreeSigns(Disguise):
-    """`kuhn_poker`."""
+    """The disguise of `kuhn_poker`."""
 
     def __init__(self, speech: Speech, plain: KuhnPoker, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)
@@ -48,7 +48,7 @@ class ThreeSigns(Disguise):
 
 
 class TwoRounds(Disguise):
-    """`leduc_poker`."""
+    """The disguise of `leduc_poker`."""
 
     def __init__(self, speech: Speech, plain: LeducPoker, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)

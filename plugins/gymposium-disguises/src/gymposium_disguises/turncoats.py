@@ -15,7 +15,7 @@ _WAIT = "wait"
 
 
 class Turncoats(BoardDisguise):
-    """`othello`."""
+    """The disguise of `othello`."""
 
     def __init__(self, speech: Speech, plain: Othello, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain, _SQUARES)

@@ -112,8 +112,9 @@ class ToolsSettings:
     def __post_init__(self) -> None:
         if not self.allow:
             raise ValueError('allow is empty; name the tools to offer, or use allow = "all"')
-        if len({*self.allow}) != len(self.allow) and self.allow != "all":
-            raise ValueError("allow has a duplicate tool")
+        duplicate = next((tool for n, tool in enumerate(self.allow) if tool in self.allow[:n]), None)
+        if duplicate is not None and self.allow != "all":
+            raise ValueError(f"allow has a duplicate tool: {duplicate}")
         if self.max_calls < 1:
             raise ValueError(f"max_calls is {self.max_calls}; use 1 or more")
         if not 0 < self.seconds <= _LONGEST_CALL:

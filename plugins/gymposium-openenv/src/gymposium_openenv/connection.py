@@ -32,7 +32,10 @@ class Address:
         """`token` is the name of an environment variable, or empty. Raises `BadParameter` and `BadOption`."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
-            raise BadParameter(f"url={url!r}: use the address of an OpenEnv server, such as http://127.0.0.1:8000.")
+            raise BadParameter(
+                f"url={url!r}: use http:// or https:// and a host, without a user name or query, such as "
+                "http://127.0.0.1:8000."
+            )
         self.url = url.rstrip("/")
         self.headers: dict[str, str] = {}
         if token:

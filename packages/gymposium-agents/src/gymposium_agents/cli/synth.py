@@ -365,7 +365,9 @@ def check_players(texts: Sequence[str], by: int | None, game: Game) -> None:
     if by is not None and by > len(texts):
         raise BadOption(f"--by {by} is too high: --players names {len(texts)}.")
     if "human" in texts:
-        raise BadOption(f"--players: a person plays one match at a time:  {command_line('play', game.name)}")
+        raise BadOption(
+            f"--players: 'human' can play only one match at a time. Use:  {command_line('play', game.name)}"
+        )
 
 
 def _format_reasons(counts: SynthData) -> str:

@@ -301,8 +301,8 @@ def make_malformed_error(text: str, settings: ApiSettings, what: str = "") -> Ap
     """Make the error for an answer that is not a chat completion. `what` is the reason, if known."""
     why = f" ({what})" if what else ""
     return ApiError(
-        f"{settings.base_url} answered, but not with a chat completion{why}: is base_url= the address of an "
-        f"OpenAI-compatible API? It says: {_shorten(text)}"
+        f"{settings.base_url} did not return a chat completion{why}. Set base_url= to an OpenAI-compatible API. "
+        f"Response: {_shorten(text)}"
     )
 
 

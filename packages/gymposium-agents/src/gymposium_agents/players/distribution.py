@@ -141,8 +141,8 @@ def _list_legal_moves(ask: Ask) -> list[str]:
 def _make_prompt(player: PromptedModel, ask: Ask) -> Tokens:
     if ask.turn > 0 and player.context.remembers and not Conversation.from_ask(ask).past:
         raise GymposiumError(
-            f"{player.name} reads past turns (context={player.context.name}), so its moves depend on more than the "
-            f"position, but this ask lacks the earlier turns. Use context=state."
+            f"{player.name} needs the earlier turns (context={player.context.name}), but the request has none. Use "
+            f"context=state."
         )
     prompt = player.prompt(ask)
     if len(prompt) >= player.engine.context:

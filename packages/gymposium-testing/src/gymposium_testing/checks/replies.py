@@ -75,7 +75,7 @@ def hostile_replies_are_classified(game: Game, seed: int = 0, effort: Effort = N
                     raise CheckFailed(
                         f"{shorten(text, 60)} reads as {shorten(reading, 80)}.",
                         where=describe_position(match, seat),
-                        fix="give legal_moves() as a list of the exact texts.",
+                        fix="return the exact move texts as a list from legal_moves().",
                     )
 
 

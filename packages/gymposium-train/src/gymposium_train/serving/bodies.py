@@ -67,7 +67,7 @@ class End:
         turns, reward = fields.get("turn_rewards"), _number("reward", fields["reward"])
         if turns is not None:
             if not isinstance(turns, list):
-                raise WrongField("turn_rewards", "give a list of numbers, one per reply.")
+                raise WrongField("turn_rewards", f"give a list of numbers, one per reply, not {type(turns).__name__}.")
             turns = tuple(_number(f"turn_rewards[{n}]", value) for n, value in enumerate(turns))
             total = math.fsum(turns)
             if not math.isclose(total, reward, abs_tol=_ROUNDING * max([1.0, *map(abs, turns)])):

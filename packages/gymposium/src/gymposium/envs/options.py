@@ -54,8 +54,8 @@ class SharedOptions:
         render_mode: str | None = None,
         **params: Any,
     ) -> None:
-        """`params` are the game's own parameters. `keywords` are the environment's keyword names, for error
-        messages."""
+        """Load the game and check the options. `params` are the game's own parameters. `keywords` are the
+        environment's keyword names, for error messages."""
         self.game = _load(game, params, keywords)
         if render_mode is not None and render_mode not in METADATA["render_modes"]:
             modes = " or ".join(map(repr, METADATA["render_modes"]))

@@ -42,8 +42,8 @@ OWN_PARAMETERS = ("max_decisions", "min_return", "max_return", "deterministic")
 """Parameters that gymposium handles; all others are passed to `gymnasium.make`."""
 
 _NO_CHANCE = (
-    "its environment draws chance by itself and does not show what it hides; if the observation and the moves decide "
-    "everything that follows, add the parameter deterministic=True"
+    "its environment may have hidden randomness or state. If the observation and the moves determine every step, add "
+    "the parameter deterministic=True"
 )
 
 

@@ -64,7 +64,7 @@ def check_host(headers: Headers, hosts: Collection[str]) -> None:
     named = headers.getlist("host")
     name = _strip_port(named[0]) if named else ""
     if len(named) != 1 or name not in hosts:
-        raise RequestRefusal(421, "unknown_host", f"This server does not answer to the name {name[:80]!r}.")
+        raise RequestRefusal(421, "unknown_host", f"Unknown host {name[:80]!r}. Use the printed address.")
 
 
 def check_origin(scope: Scope, headers: Headers) -> None:

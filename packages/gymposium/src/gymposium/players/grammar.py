@@ -19,9 +19,8 @@ from gymposium.util.visible import plural, quantity
 def make_player(text: str) -> Player:
     """Return a new player from its name: `random`, `mcts-100`, `human`, `lm:MODEL@ADAPTER`, …
 
-    Raises `UnknownName` with the nearest forms. Raises `MissingExtra` if the player belongs to a gymposium distribution
-    that is not installed, `PluginError` if a plugin makes an object that is not a player, and `WrongType` if `text` is
-    not a `str`."""
+    Raises `UnknownName` with the nearest forms, and `MissingExtra` if the player's distribution is not installed.
+    Raises `PluginError` if a plugin makes an object that is not a player, and `WrongType` if `text` is not a `str`."""
     spec, groups = check_player(text)
     make = host().implementation(spec)
     try:

@@ -103,6 +103,6 @@ def find_criterion(name: str) -> Criterion:
         ) from error
     if not callable(criterion):
         raise BadOption(
-            f"reward: the criterion {name!r} must be a function of a group of trajectories, not {criterion!r}."
+            f"reward: the criterion {name!r} must be a function that takes a trajectory group, not {criterion!r}."
         )
     return criterion

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from gymposium.errors import BadRecord
 from gymposium.runs.growing import GrowingIndex, GrowingLine
 from gymposium.util.plain_file import open_plain
+from gymposium.util.visible import quantity
 
 FORMAT = "gymposium-samples-1"
 
@@ -86,8 +87,8 @@ class SampledTrajectory(_SampledModel):
         for name in ("rewards", "advantages", "values", "targets"):
             if len(getattr(self, name)) not in ({turns} if name in ("rewards", "advantages") else {0, turns}):
                 raise ValueError(f"{name} must have one entry per turn")
-        if self.rows is not None and sum(len(row.turns) for row in self.rows) != turns:
-            raise ValueError("the rows must contain all turns")
+        if self.rows is not None and (count := sum(len(row.turns) for row in self.rows)) != turns:
+            raise ValueError(f"rows has {quantity(count, 'turn')}, but readings has {turns}")
         return self
 
 

@@ -316,8 +316,8 @@ class ToolMatch(OneSeatMatch):
         """Add a move and its outcome."""
         state = json.loads(outcome.move)
         results = tuple(ToolText(one["tool"], one["text"]) for one in state.pop("results"))
-        if len(results) != len(parse_calls(move.move)):
-            raise ValueError("the number of results differs from the number of calls")
+        if len(results) != (calls := len(parse_calls(move.move))):
+            raise ValueError(f"got {quantity(len(results), 'result')} for {quantity(calls, 'call')}")
         self._used += len(results)
         self._invalid += int(state.pop("invalid_calls"))
         self._steps.append((move.move, results, state))

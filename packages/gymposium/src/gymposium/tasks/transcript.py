@@ -11,6 +11,7 @@ from gymposium.games.protocol import CHANCE, Event
 from gymposium.tasks.protocol import Result
 from gymposium.tasks.tools import Call, parse_calls
 from gymposium.util.strict_json import strict_json
+from gymposium.util.visible import quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,5 +50,5 @@ def _pair_results(move: str, outcome: str) -> list[tuple[Call, Result]]:
                     case {"text": str(text), "error": bool(error), "value": value}:
                         results.append(Result(text, error, value))
     if len(results) != len(calls):
-        raise ValueError("the number of results differs from the number of calls")
+        raise ValueError(f"got {quantity(len(results), 'result')} for {quantity(len(calls), 'call')}")
     return [*zip(calls, results, strict=True)]

@@ -321,7 +321,10 @@ class Connection:
         version = await self._get("/version")
         models = await self._get("/v1/models")
         if "version" not in version or not isinstance(models.get("data"), list):
-            raise GymposiumError(f"The server at {self.url} is not a vLLM server.")
+            raise GymposiumError(
+                f"The server at {self.url} is not a vLLM server. Start one with:  "
+                f"{command_line('engine', 'start', '--model', self.model)}"
+            )
         if not all(isinstance(card, dict) and isinstance(card.get("id"), str) for card in models["data"]):
             raise MalformedAnswer(f"a list of models without names: {models}")
         self.version = self.shown(str(version["version"]))

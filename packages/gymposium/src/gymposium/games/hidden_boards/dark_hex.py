@@ -28,7 +28,7 @@ from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
 _ATTEMPTS = 300
-"""Maximum number of draws until the sampled match is unfinished."""
+"""Maximum number of attempts to sample an unfinished match."""
 _TAKEN = {
     "cdh": "you are told that it is taken, and you try another one, until you have put a stone",
     "adh": "you are told that it is taken, and your turn is over",
