@@ -17,7 +17,7 @@ from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import get_reader
 from gymposium.util.child_process import PLUGIN_FILES, plugin_files
 
-LONGEST = ("test_types.py", "test_processes.py", "test_pictures_seen.py")
+LONGEST = ("test_types.py", "test_processes.py", "test_pictures_in_a_browser.py")
 """Files with the longest tests."""
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gymposium.seen import size
+from tests.gymposium.page_checks import size
 
 from gymposium_viewer.pages import is_prose
 

@@ -1,7 +1,7 @@
 """Builds every sdist from the tracked files and every wheel from its sdist, checks what each holds and asks for, lets
 twine check what the package index would show, and installs the wheels into a clean environment: first that of
 gymposium, which is tested without any other wheel and without torch (`core_alone.py`), then the others. At the end a
-stranger writes a first plugin there (`stranger.py`).
+newcomer writes a first plugin there (`newcomer.py`).
 
     python tests/workspace/wheels.py SCRATCH_FOLDER
 
@@ -22,7 +22,7 @@ from email.message import Message
 from email.parser import Parser
 from pathlib import Path
 
-import stranger
+import newcomer
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -58,7 +58,7 @@ def main(scratch: Path) -> None:
     for name, about in ours.items():
         check_bounds(name, about, ours)
     python = install(scratch / "venv", dist, ours)
-    stranger.main(python)
+    newcomer.main(python)
     print(f"{len(wheels)} sdists and wheels are as they should be: {', '.join(w.name for w in wheels.values())}")
 
 

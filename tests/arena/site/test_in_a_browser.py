@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.gymposium.seen import troubles
+from tests.gymposium.page_checks import troubles
 
 from gymposium_arena.slugs import make_slug
 

@@ -1,6 +1,6 @@
 """`gymposium plugins new`: the plugin that it writes passes its own tests, and names that cannot work are refused.
 
-`tests/workspace/stranger.py` also builds, installs and tests the package outside of a checkout."""
+`tests/workspace/newcomer.py` also builds, installs and tests the package outside of a checkout."""
 
 from __future__ import annotations
 

@@ -49,10 +49,8 @@ class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignor
         missing = [agents[seat] for seat in table.asks if agents[seat] not in actions]
         if missing:
             raise InvalidAction(f"Missing actions for {', '.join(missing)}. All of them must move now.")
-        if strangers := [agent for agent in actions if agent not in agents]:
-            raise InvalidAction(
-                f"Unknown agents: {', '.join(map(str, strangers))}. The agents are {', '.join(agents)}."
-            )
+        if unknown := [agent for agent in actions if agent not in agents]:
+            raise InvalidAction(f"Unknown agents: {', '.join(map(str, unknown))}. The agents are {', '.join(agents)}.")
         since = len(table.turns)
         rewards = self._answer({seat: parse_action(actions[agents[seat]], self.game) for seat in table.asks})
         over = table.played is not None

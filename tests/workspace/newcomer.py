@@ -4,7 +4,7 @@ plugins new`, built, installed, tested, checked, played and uninstalled.
 `tests/workspace/wheels.py` runs it in the environment where it has installed the wheels. By hand, with any
 environment that has gymposium and whose packages may be changed:
 
-    python tests/workspace/stranger.py PATH/TO/ENVIRONMENT/bin/python
+    python tests/workspace/newcomer.py PATH/TO/ENVIRONMENT/bin/python
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main(python: Path) -> None:
     env = {**kept, "GYMPOSIUM_PLUGINS_STRICT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as folder:
         Stranger(python, Path(folder).resolve(), env).go()
-    print("a stranger's plugins work from their wheels")
+    print("a newcomer's plugins work from their wheels")
 
 
 class Stranger:
@@ -41,9 +41,9 @@ class Stranger:
     def go(self) -> None:
         self.pip("install", "--upgrade", "pip")  # an old one knows no --group
         for name in (NAME, LONG):
-            self.gymposium("plugins", "new", name, "--namespace", "stranger")
+            self.gymposium("plugins", "new", name, "--namespace", "newcomer")
         for name in (WORLD, LONG_WORLD):
-            self.gymposium("plugins", "new", name, "--namespace", "stranger", "--world")
+            self.gymposium("plugins", "new", name, "--namespace", "newcomer", "--world")
         groups = [part for group in ("test", "lint", "types") for part in ("--group", group)]
         self.pip("install", *groups, cwd=self.folder / NAME)
         for name, package in ((NAME, PACKAGE), (WORLD, WORLD_PACKAGE)):
@@ -127,7 +127,7 @@ class Stranger:
 EPISODE = f"""
 import gymnasium, {PACKAGE}
 assert "site-packages" in {PACKAGE}.__file__, {PACKAGE}.__file__
-env = gymnasium.make("gymposium:stranger/TextCardSwap-v0", opponent="card_swap-greedy", cards=7)
+env = gymnasium.make("gymposium:newcomer/TextCardSwap-v0", opponent="card_swap-greedy", cards=7)
 observation, info = env.reset(seed=1)
 assert "the cards 1 to 7" in observation
 observation, reward, terminated, truncated, info = env.step("keep")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.gymposium.seen import AXE, faint, findings, troubles
+from tests.gymposium.page_checks import AXE, faint, findings, troubles
 from typer.testing import CliRunner
 
 from gymposium.cli.main import app
