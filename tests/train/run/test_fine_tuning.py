@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import ColdStart, Optimizer
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.learner import LocalLearner
-from gymposium_train.learner.protocol import Demonstration, conversations
+from gymposium_train.learner.protocol import Demonstration, ImitationScore, conversations
 from gymposium_train.run.api import train
 from gymposium_train.run.fine_tuning import plan_epochs, split_conversations
 from gymposium_train.util.progress import Interruption
@@ -153,6 +154,35 @@ def test_stopped_run_resumes_to_the_same_model(
     for file in ("model.safetensors", "player.json"):
         assert (run.cold_start / file).read_bytes() == (whole.cold_start / file).read_bytes()
     assert read_epochs(run) == read_epochs(whole)
+
+
+def test_a_damaged_checkpoint_state_is_an_error(
+    data: Path, model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(self: Interruption) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Interruption, "stop_here", stop)
+        CliRunner().invoke(app, make_command(data, model_directory, tmp_path / "run"))
+    [checkpoint] = RunDirectory(tmp_path / "run").fine_tuning.iterdir()
+    file = checkpoint / "state.json"
+    state = json.loads(file.read_text())
+    for damage in ({"step": -5}, {"step": 1e300}, {"best_step": 1}):
+        file.write_text(json.dumps(state | damage))
+        resumed = CliRunner().invoke(app, ["--allow", str(data), "sft", "--resume", str(tmp_path / "run")])
+        assert resumed.exit_code == 2
+        assert "state.json does not match this run's state" in resumed.output
+
+
+def test_nan_validation_losses_are_an_error(
+    data: Path, model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LocalLearner, "validate", lambda self, held_out: ImitationScore(math.nan, None))
+    command = make_command(data, model_directory, tmp_path / "run", "--epochs", "1", "--validation", "0.1")
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 2
+    assert "The validation loss was not finite after any epoch" in done.output
 
 
 def test_cold_start_makes_the_same_model(data: Path, model_directory: Path, tmp_path: Path) -> None:

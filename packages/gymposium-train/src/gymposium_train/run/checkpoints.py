@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.util.durable import remove_directory, sweep, write_directory
-from gymposium_train.config.directory import is_complete, read_state
+from gymposium_train.config.directory import check_state, is_complete, read_state
 from gymposium_train.learner import Learner
 
 STATE = "state.json"
@@ -72,8 +72,12 @@ def read_step(checkpoint: Path) -> int:
 def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
     """Restore the state of `learner` from a checkpoint. Returns the state passed to `save_checkpoint`.
 
-    Raises `GymposiumError` if the learner's settings differ from the checkpoint's, or its state cannot be read."""
+    Raises `GymposiumError` if the learner's settings differ from the checkpoint's, its state cannot be read, or the
+    state is that of another step."""
     state = read_state(checkpoint / STATE)
+    with check_state(checkpoint / STATE):
+        if state["step"] != read_step(checkpoint):
+            raise ValueError(f"its step is {str(state['step'])[:80]}")
     learner.load_state(checkpoint)
     return state
 

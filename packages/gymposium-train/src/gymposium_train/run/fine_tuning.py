@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import BadOption
+from gymposium.errors import BadOption, GymposiumError
 from gymposium.runs.curves import COLD_START
 from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
@@ -67,13 +67,14 @@ def fine_tune(run: UnderWay, learner: Learner, demonstrations: Sequence[Demonstr
     checkpoint is written after each epoch, and when the run is stopped. With held-out conversations, the learner ends
     with the weights of the epoch with the lowest validation loss.
 
-    Raises `BadOption` if no conversation is left to imitate."""
+    Raises `BadOption` if no conversation is left to imitate, and `GymposiumError` if the checkpoint does not match the
+    run or no epoch has a finite validation loss."""
     settings, folder = run.config.cold_start, run.directory.fine_tuning
     imitated, held_out = split_conversations(demonstrations, settings, run.config.seed)
     epochs = plan_epochs(imitated, settings, run.config.seed)
     ends = {step: epoch for epoch, step in enumerate(accumulate(map(len, epochs)), start=1)}
     total = max(ends)
-    progress = _resume(folder, learner)
+    progress = _resume(folder, learner, ends)
     run.directory.remove_later_metrics(COLD_START, progress.step)
     bar.advance("", sum(end <= progress.step for end in ends))
 
@@ -101,6 +102,11 @@ def fine_tune(run: UnderWay, learner: Learner, demonstrations: Sequence[Demonstr
             if epoch is None:
                 save()
             raise
+    if held_out and not progress.best_step:
+        raise GymposiumError(
+            "The validation loss was not finite after any epoch, so no epoch is the best. Start a new run with a lower "
+            "cold_start.learning_rate."
+        )
     if held_out and progress.best_step != progress.step:
         load_checkpoint(checkpoint_path(folder, progress.best_step), learner)
         say(
@@ -147,13 +153,19 @@ def _shuffle(imitated: Sequence[Conversation], size: int, rng: random.Random) ->
     return batches
 
 
-def _resume(folder: Path, learner: Learner) -> Progress:
-    """Restore the newest checkpoint, if any."""
+def _resume(folder: Path, learner: Learner, ends: Collection[int]) -> Progress:
+    """Restore the newest checkpoint, if any. `ends` are the last steps of the epochs."""
     remove_broken(folder)
     saved = complete_checkpoints(folder)
     if not saved:
         return Progress()
     with check_state(saved[-1] / STATE):
         progress = Progress.from_state(load_checkpoint(saved[-1], learner))
+        if progress.step > max(ends):
+            raise ValueError(f"the run has {quantity(max(ends), 'step')}")
+        if progress.best_step and not (
+            progress.best_step in ends and checkpoint_path(folder, progress.best_step) in saved
+        ):
+            raise ValueError(f"best_step {progress.best_step:.9g} is not an epoch with a checkpoint")
     say(f"Resuming after step {progress.step} ({saved[-1]})")
     return progress
