@@ -42,12 +42,16 @@ class Faltering(ThreadingHTTPServer):
         """Set when a client closed the connection of an endless stream."""
         self.loras: dict[str, str] = {}
         """The directories of the adapters that it holds, by name."""
+        self.extra_cards: list[object] = []
+        """Further entries of its list of models."""
         self.loading: Callable[[], object] = lambda: None
         """Called during each load of an adapter."""
         self.refuses = ""
         """The message with which it refuses adapters, if it does."""
         self.digests: dict[str, list[str]] = {}
         """The digests of adapters that it reports, by name."""
+        self.report: dict[str, object] = {}
+        """Fields that replace those of its report on itself."""
         self.asked: list[dict[str, Any]] = []
         self.keys: set[str | None] = set()
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
@@ -80,10 +84,11 @@ class Handler(BaseHTTPRequestHandler):
         pages: dict[str, dict[str, Any]] = {
             "/health": {},
             "/version": {"version": self.server.version},
-            "/v1/models": {"data": [base, *loras]},
+            "/v1/models": {"data": [base, *loras, *self.server.extra_cards]},
         }
         if self.server.at_once is not None:
-            pages["/v1/gymposium"] = {"max_num_seqs": self.server.at_once, "adapters": self.server.digests}
+            report = {"max_num_seqs": self.server.at_once, "adapters": self.server.digests}
+            pages["/v1/gymposium"] = report | self.server.report
         self.give(200, pages[self.path]) if self.path in pages else self.give(404, {"detail": "Not Found"})
 
     def do_POST(self) -> None:

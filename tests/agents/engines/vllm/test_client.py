@@ -95,6 +95,38 @@ def test_malformed_answers_are_server_failures(server: Faltering, engine: VllmEn
     assert len(server.asked) == ATTEMPTS
 
 
+@pytest.mark.parametrize(
+    "report",
+    [
+        {"adapters": {"learner-v1": 5}},
+        {"adapters": {"learner-v1": [5]}},
+        {"adapters": []},
+        {"weights": "x"},
+        {"weights": {"version": "learner-v1"}},
+        {"weights": {"version": "learner-v1", "digests": 5}},
+    ],
+    ids=str,
+)
+def test_malformed_digests_are_server_failures(
+    server: Faltering, engine: VllmEngine, adapter_directory: Path, report: dict[str, object]
+) -> None:
+    server.at_once, server.report = 4, report
+    engine.publish(adapter_directory, LEARNER)
+    with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: MalformedAnswer"):
+        engine.digest(LEARNER)
+
+
+@pytest.mark.parametrize("card", [5, {}, {"id": 5}], ids=str)
+def test_malformed_model_lists_are_server_failures(
+    server: Faltering, engine: VllmEngine, adapter_directory: Path, card: object
+) -> None:
+    server.loras[str(LEARNER)] = str(adapter_directory)
+    server.refuses = "has already been loaded"
+    server.extra_cards.append(card)
+    with pytest.raises(GymposiumError, match="a list of models without names"):
+        engine.publish(adapter_directory, LEARNER)
+
+
 @pytest.mark.parametrize("status", [200, 400, 500])
 def test_errors_redact_the_key(server: Faltering, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
     monkeypatch.setenv(KEY_VARIABLE, "canary/key")

@@ -30,8 +30,11 @@ from gymposium_agents.engines.vllm.versions import make_version_remark
 from gymposium_agents.engines.vllm.wire import (
     MalformedAnswer,
     StreamedCompletion,
+    check_cards,
     check_count,
+    check_digests,
     make_probe_body,
+    parse_digests,
     parse_likeliest,
 )
 
@@ -240,11 +243,7 @@ class Connection:
     async def digests(self, policy: Policy) -> list[str]:
         """Return the digests of an adapter or of the server's weights, one per server worker. Empty if the server does
         not report them."""
-        about = await self.about()
-        weights = about.get("weights") or {}
-        if weights.get("version") == str(policy):
-            return list(weights["digests"])
-        return list(about.get("adapters", {}).get(str(policy)) or ())
+        return parse_digests(await self.about(), policy)
 
     async def load(self, policy: Policy, held: HostedAdapter) -> None:
         """Load an adapter on the server. Raises `ServerRefusal` with the fix if the server refuses."""
@@ -284,7 +283,7 @@ class Connection:
                 f"The vLLM server at {self.url} cannot replace the weights of its model. Start one with:  "
                 + command_line("engine", "start", "--model", self.model),
             ) from refused
-        if set(answer.get("digests", ())) != {weights.digest}:
+        if set(check_digests(answer.get("digests"))) != {weights.digest}:
             raise RequestFailure(f"the server read other tensors from {weights.directory} than were written")
         self.weights = weights
 
@@ -325,13 +324,12 @@ class Connection:
                 f"The server at {self.url} is not a vLLM server. Start one with:  "
                 f"{command_line('engine', 'start', '--model', self.model)}"
             )
-        if not all(isinstance(card, dict) and isinstance(card.get("id"), str) for card in models["data"]):
-            raise MalformedAnswer(f"a list of models without names: {models}")
+        cards = check_cards(models["data"])
         self.version = self.shown(str(version["version"]))
         if not self._warned and (remark := make_version_remark(self.version)):
             self._warned = True
             log.warning("%s", remark)
-        served = [card for card in models["data"] if card.get("parent") is None]
+        served = [card for card in cards if card.get("parent") is None]
         expected = [card for card in served if _is_same_model(self.model, card)]
         if not expected:
             others = ", ".join(f"{card['id']} ({card.get('root')})" for card in served) or "none"
@@ -341,7 +339,7 @@ class Connection:
                 f"serves)"
             )
         self.base, self.longest = str(expected[0]["id"]), check_count(expected[0].get("max_model_len"))
-        names = {str(card["id"]) for card in models["data"]}
+        names = {card["id"] for card in cards}
         self.loaded = {policy: held for policy, held in self.loaded.items() if str(policy) in names}
         if self.weights is not None and str(self.weights.policy) not in names:
             self.weights = None
@@ -357,7 +355,7 @@ class Connection:
     async def _find_root(self, policy: Policy) -> str | None:
         """Return the directory of an adapter that the server has loaded, or None if it is not loaded."""
         models = await self._get("/v1/models")
-        return {str(card["id"]): card.get("root") for card in models["data"]}.get(str(policy))
+        return {card["id"]: card.get("root") for card in check_cards(models.get("data"))}.get(str(policy))
 
     async def _get(self, path: str) -> dict[str, Any]:
         async with self._http.stream("GET", path, timeout=self._wait.connect) as answer:

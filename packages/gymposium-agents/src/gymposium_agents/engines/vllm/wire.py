@@ -168,6 +168,34 @@ def check_count(value: object) -> int:
     return value
 
 
+def parse_digests(report: Mapping[str, Any], policy: Policy) -> list[str]:
+    """Return the digests of a policy from a server's report on itself. Empty if there are none. Raises
+    `MalformedAnswer` if the report does not have its form."""
+    weights, adapters = report.get("weights") or {}, report.get("adapters", {})
+    if not isinstance(weights, dict) or not isinstance(adapters, dict):
+        raise MalformedAnswer(f"a report without adapters and weights: {str(report)[:80]}")
+    if weights.get("version") == str(policy):
+        return check_digests(weights.get("digests"))
+    return check_digests(adapters.get(str(policy), []))
+
+
+def check_digests(value: object) -> list[str]:
+    """Check a server's list of digests, one per worker. A worker without a digest gets an empty text. Raises
+    `MalformedAnswer` for anything else."""
+    if not isinstance(value, list) or not all(one is None or isinstance(one, str) for one in value):
+        raise MalformedAnswer(f"digests that are not a list of texts: {str(value)[:80]}")
+    return [one or "" for one in value]
+
+
+def check_cards(value: object) -> list[dict[str, Any]]:
+    """Check a server's list of models. Raises `MalformedAnswer` if one has no name."""
+    if not isinstance(value, list) or not all(
+        isinstance(card, dict) and isinstance(card.get("id"), str) for card in value
+    ):
+        raise MalformedAnswer(f"a list of models without names: {str(value)[:80]}")
+    return value
+
+
 def _parse_token(value: object) -> int:
     if type(value) is not int or not 0 <= value <= MOST:
         raise ValueError("no token id")
