@@ -11,12 +11,13 @@ from transformers import PreTrainedTokenizerFast
 
 from gymposium.tasks.tools import Call
 from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.messages import CHARACTERS_PER_TOKEN
 from gymposium_agents.chat.rows import token_rows
 from gymposium_agents.chat.tokens import BASE, Completion, Sampling
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.serving.replies import format_message, parse_reply
 from gymposium_agents.serving.requests import CompletionRequest
-from gymposium_agents.serving.session import CHARACTERS_PER_TOKEN, ContextFull, Session
+from gymposium_agents.serving.session import ContextFull, Session
 from gymposium_agents.serving.turns import sort_by_rows
 from gymposium_agents.serving.watching import Watch
 

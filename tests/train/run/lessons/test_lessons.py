@@ -8,11 +8,12 @@ import pytest
 
 from gymposium.errors import BadOption
 from gymposium.replies.reading import READERS
-from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.chat import Chat, Rendering
+from gymposium_agents.chat.tokens import Message
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.config import ColdStart
 from gymposium_train.learner.protocol import Demonstration, conversations
-from gymposium_train.run.lessons import Ending, Lesson, batches, cosine, tokenized
+from gymposium_train.run.lessons import Ending, Lesson, batches, cosine, exceeds_characters, tokenized
 
 ASKED = Lesson(({"role": "user", "content": "x . o"},), "b2")
 LATER = Lesson(
@@ -44,6 +45,30 @@ def test_too_long_lessons_are_dropped_and_counted(tiny: LoadedModel) -> None:
     assert tokenized([ASKED, LATER], tiny.chat, room=room, max_tokens=8).too_long == 1
     with pytest.raises(BadOption, match="No reply of the cold start fits"):
         tokenized([ASKED], tiny.chat, room=room - 1, max_tokens=8)
+
+
+def test_huge_lessons_are_dropped_without_tokenizing(tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[int] = []
+    encode = Chat.ids
+
+    def count(self: Chat, rendering: Rendering) -> tuple[int, ...]:
+        encoded.append(len(rendering.text))
+        return encode(self, rendering)
+
+    monkeypatch.setattr(Chat, "ids", count)
+    content, many = "x" * 100_000, LATER.messages * 1_000
+    huge = [
+        Lesson(({"role": "system", "content": content}, *ASKED.messages), "b2"),
+        Lesson(LATER.messages, content),
+        Lesson(many, "b2"),
+    ]
+    found = tokenized([*huge, LATER], tiny.chat, room=1024, max_tokens=8)
+    assert (found.too_long, len(found.demonstrations), len(encoded)) == (3, 1, 1)
+
+
+def test_dropped_thoughts_do_not_count_as_characters(tiny: LoadedModel) -> None:
+    thought: Message = {"role": "assistant", "content": f"<think>{'x' * 100_000}</think>b2"}
+    assert not exceeds_characters(Lesson((*ASKED.messages, thought, *ASKED.messages), "c3"), 1024)
 
 
 def test_replies_beyond_max_tokens_are_counted(tiny: LoadedModel) -> None:

@@ -17,6 +17,10 @@ _SCHEMA_WORDS = frozenset(
 )
 """Words of JSON schemas for which templates look."""
 
+CHARACTERS_PER_TOKEN = 16
+"""Maximum number of characters of a conversation per token of the context. Text has about four. A longer conversation
+is rejected before tokenization, which would take long."""
+
 
 class Hide(Protocol):
     """A function that returns a text without control tokens, except those in `keep`."""
@@ -113,3 +117,10 @@ def _hide_value(value: Any, hide: Callable[[str], str]) -> Any:
         case list() | tuple():
             return [_hide_value(inside, hide) for inside in value]
     return value
+
+
+def count_characters(messages: Sequence[Message], tools: Sequence[Tool]) -> int:
+    """Return the size of everything that goes into a prompt: messages, calls and tools."""
+    contents = sum(len(message["content"]) for message in messages)
+    calls = sum(len(call.json) for message in messages for call in message.get("tool_calls", ()))
+    return contents + calls + sum(len(json.dumps(tool.as_function, ensure_ascii=False)) for tool in tools)

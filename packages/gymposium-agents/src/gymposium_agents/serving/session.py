@@ -13,6 +13,7 @@ from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.util.streams import stream
+from gymposium_agents.chat.messages import CHARACTERS_PER_TOKEN, count_characters
 from gymposium_agents.chat.tokens import TokenRequest, TurnTokens
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.serving import replies
@@ -24,9 +25,6 @@ from gymposium_agents.serving.watching import Watch
 
 NOT_ENFORCED = "x-gymposium-not-enforced"
 """The answer header that lists the request's fields without effect on the reply."""
-CHARACTERS_PER_TOKEN = 16
-"""Maximum number of characters of a request per token of the context. Text has about four. A longer request is rejected
-before tokenization, which would take long."""
 
 
 class ContextFull(BadRequest):
@@ -140,7 +138,7 @@ class Session:
 
     def _make_prompt(self, request: CompletionRequest) -> Prompt:
         """Return the prompt of a request. Raises `BadRequest` and `ContextFull`."""
-        characters = _count_characters(request)
+        characters = count_characters(request.messages, request.tools)
         if characters > CHARACTERS_PER_TOKEN * self._context:
             raise ContextFull(f"{characters:,} characters", self._context)
         try:
@@ -183,13 +181,6 @@ class Session:
             self._memory.keep(turn.number, prompt, said, turn.tokens)
         self._counts[turn.beginning] += 1
         return turn
-
-
-def _count_characters(request: CompletionRequest) -> int:
-    """Return the size of everything that a request adds to the prompt: messages, calls and tools."""
-    contents = sum(len(message["content"]) for message in request.messages)
-    calls = sum(len(call.json) for message in request.messages for call in message.get("tool_calls", ()))
-    return contents + calls + sum(len(json.dumps(tool.as_function, ensure_ascii=False)) for tool in request.tools)
 
 
 def _compute_key(request: CompletionRequest) -> str:

@@ -33,6 +33,7 @@ from gymposium_train.run.lessons import (
     RandomPlay,
     batches,
     encode_prompt,
+    exceeds_characters,
     imitate,
     list_moves,
     list_texts,
@@ -230,7 +231,8 @@ def failed_share(model: LearningModel | LoadedModel, prompting: Prompting, lots:
     replies at temperature 1. If the lesson's reply is a tool call, any call counts as legal."""
     rng, engine = stream(seed, "tried", step), model.engine()
     drawn = [lesson for lot in lots for lesson in rng.sample(lot, min(len(lot), max(1, TRIED // len(lots))))]
-    prompts = [(lesson, encode_prompt(lesson, model.chat)) for lesson in drawn]
+    short = [lesson for lesson in drawn if not exceeds_characters(lesson, engine.context)]
+    prompts = [(lesson, encode_prompt(lesson, model.chat)) for lesson in short]
     tried = [(lesson, prompt) for lesson, prompt in prompts if len(prompt) < engine.context]
     requests = [TokenRequest(prompt, stream(seed, "tried", step, n)) for n, (_, prompt) in enumerate(tried)]
     completions = engine.generate(requests, Sampling(1.0, prompting.room))

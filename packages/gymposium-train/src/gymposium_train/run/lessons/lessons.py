@@ -11,6 +11,7 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.tools import Call, Tool
 from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.messages import CHARACTERS_PER_TOKEN, count_characters
 from gymposium_agents.chat.tokens import Message, Tokens
 from gymposium_agents.players.distribution import find_continuations
 from gymposium_train.learner.protocol import Demonstration
@@ -83,6 +84,9 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
     demonstrations: list[Demonstration] = []
     too_long = cut_off = unguided = 0
     for lesson in lessons:
+        if exceeds_characters(lesson, room):
+            too_long += 1
+            continue
         prompt = encode_prompt(lesson, chat)
         reply = _encode_reply(lesson, chat) if lesson.calls else tokens_of_reply(lesson.reply)
         if len(prompt) + len(reply) > room:
@@ -101,6 +105,17 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
             f"context."
         )
     return Lessons(demonstrations, too_long, cut_off, unguided)
+
+
+def exceeds_characters(lesson: Lesson, room: int) -> bool:
+    """Return True if a lesson has too many messages or characters for `room` tokens, without tokenizing it. Past
+    thoughts do not count, because many chat templates drop them."""
+    if len(lesson.messages) > room:
+        return True
+    past = (message["content"] for message in lesson.messages if message["role"] == "assistant")
+    thoughts = sum(len(content.rpartition("</think>")[0]) for content in past)
+    characters = count_characters(lesson.messages, lesson.tools) - thoughts + len(lesson.reply)
+    return characters > CHARACTERS_PER_TOKEN * room
 
 
 def encode_prompt(lesson: Lesson, chat: Chat) -> Tokens:
