@@ -114,7 +114,7 @@ class HostedModels(KeptModels):
         *,
         exchange: Path,
     ) -> None:
-        """`exchange` is a directory for the weights that the engine reads, rounded to `dtype`. It is made anew. The
+        """`exchange` is a directory for the weights that the engine reads, rounded to `dtype`. It is emptied first. The
         other arguments are as in `KeptModels`.
 
         Raises `GymposiumError` if it cannot be made."""
