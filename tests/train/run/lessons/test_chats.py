@@ -91,6 +91,7 @@ def nested(depth: int) -> Any:
         ({"messages": [ASKED, {"role": "assistant", "content": None}]}, "content of type NoneType"),
         ({"messages": [ASKED]}, "reply is missing or empty"),
         ({"prompt": [ASKED, SAID], "completion": [AGAIN]}, "reply is missing or empty"),
+        ({"messages": [ASKED, SAID] * 2049}, "4,098 messages, more than 4,096. Split the conversation"),
         ({"messages": [SAID]}, "without a prompt"),
         ({"messages": [ASKED, SAID, MORE]}, "without a prompt"),
         ({"messages": [ASKED, SAID], "chat_template_kwargs": {"enable_thinking": True}}, "prompting.thinking = true"),

@@ -28,6 +28,8 @@ from gymposium_agents.chat.tokens import Message
 from gymposium_agents.players.synth import DATA, LEGAL
 from gymposium_train.run.lessons.lessons import Lesson
 
+_MOST_MESSAGES = 4096
+"""Maximum number of messages per line. Each reply is a lesson with all messages before it."""
 _ROLES = ("system", "user", "assistant", "tool")
 _FORMS = 'Write {"messages": [...]} or {"prompt": [...], "completion": [...]}.'
 
@@ -90,6 +92,8 @@ def _read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
 def _messages(data: Any, where: str) -> tuple[Message, ...]:
     if not isinstance(data, list):
         raise BadOption(f"{where} must be a list of messages, not {type(data).__name__}. {_FORMS}")
+    if len(data) > _MOST_MESSAGES:
+        raise BadOption(f"{where} has {len(data):,} messages, more than {_MOST_MESSAGES:,}. Split the conversation.")
     return tuple(_message(message, f"{where}, message {number}") for number, message in enumerate(data))
 
 
