@@ -17,6 +17,9 @@ from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import get_reader
 from gymposium.util.child_process import PLUGIN_FILES, plugin_files
 
+settings.register_profile("gymposium", deadline=None)  # a busy machine is no failure
+settings.load_profile("gymposium")
+
 LONGEST = ("test_types.py", "test_processes.py", "test_pictures_in_a_browser.py")
 """Files with the longest tests."""
 

@@ -55,7 +55,7 @@ def schedule(suite: Suite, entries: list[Entry]) -> dict[str, list[tuple[object,
 
 
 @given(suites)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_players_sit_in_every_seat_of_every_deal_once(suite: Suite) -> None:
     for lineup in make_lineups(suite, make_own_entries(suite)):
         seats: dict[int, Counter[tuple[int, str]]] = defaultdict(Counter)
@@ -67,7 +67,7 @@ def test_players_sit_in_every_seat_of_every_deal_once(suite: Suite) -> None:
 
 
 @given(suites)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_schedules_are_deterministic_with_distinct_matches(suite: Suite) -> None:
     open_matches = schedule(suite, make_own_entries(suite))
     assert open_matches == schedule(parse_suite(suite.text()), make_own_entries(suite))
@@ -78,7 +78,7 @@ def test_schedules_are_deterministic_with_distinct_matches(suite: Suite) -> None
 
 
 @given(suites, st.integers(0, 2**48))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_new_entry_keeps_existing_matches(suite: Suite, seed: int) -> None:
     entries = make_own_entries(suite)
     before = schedule(suite, entries)
@@ -98,7 +98,7 @@ def test_new_entry_keeps_existing_matches(suite: Suite, seed: int) -> None:
 
 
 @given(st.integers(3, 14), st.integers(1, 20), st.integers(0, 99))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_three_seat_lineups_are_balanced(count: int, most: int, seed: int) -> None:
     suite = parse_suite(
         f'name = "s"\nseed = {seed}\nlineups = {most}\nplayers = ["random"]\n[[games]]\n'

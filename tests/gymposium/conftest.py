@@ -1,4 +1,4 @@
-"""Property tests have no deadline: speed is measured in benchmarks, not here. Pages are looked at in a real browser."""
+"""Fixtures for games, records and pages. Pages are looked at in a real browser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import settings
 
 from gymposium import load_game, make_player
 from gymposium.match import MatchJob, play
@@ -21,8 +20,6 @@ from gymposium.records.scores import Score
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-settings.register_profile("gymposium", deadline=None)
-settings.load_profile("gymposium")
 
 _QUIET = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
 _OPTIONS = f"{_QUIET} --disable-component-update --disable-sync".split()

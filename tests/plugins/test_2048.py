@@ -55,7 +55,7 @@ def slide(board: list[list[int]], move: str) -> tuple[list[list[int]], int]:
     return result, scored
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**48), power=st.integers(3, 11))
 def test_prompt_matches_the_engine(seed: int, power: int) -> None:
     game = load_game("2048", max_tile=2**power)

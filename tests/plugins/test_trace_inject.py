@@ -544,7 +544,7 @@ class Maybe:
 """
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(seed=st.integers(0, 2**64), prints=st.sampled_from([3, 1000]))
 def test_no_path_reads_an_unbound_name(seed: int, prints: int) -> None:
     text = Tangle(Draw(stream(seed, "tangle"))).text()

@@ -29,7 +29,7 @@ def alone(shared_engine: VllmEngine, make_request: MakeRequest, warm: Sampling) 
     }
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(which=st.lists(st.tuples(st.integers(0, 5), st.sampled_from(POLICIES)), min_size=2, max_size=48))
 def test_concurrent_answers_are_never_mixed(
     shared_engine: VllmEngine,

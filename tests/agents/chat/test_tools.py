@@ -33,7 +33,7 @@ def thinking(family: str) -> bool:
 
 @pytest.mark.parametrize("family", WITH_TOOLS)
 @given(texts=st.lists(ORDINARY, min_size=5, max_size=5), several=st.booleans())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_tool_conversations_match_transformers(make_chat: ChatOf, family: str, texts: list[str], several: bool) -> None:
     chat = make_chat(family, thinking(family))
     first, said, given_word, found, about = texts
@@ -46,7 +46,7 @@ def test_tool_conversations_match_transformers(make_chat: ChatOf, family: str, t
 
 @pytest.mark.parametrize("family", WITH_TOOLS)
 @given(text=HOSTILE | ORDINARY, about=HOSTILE | ORDINARY)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_tool_prompt_equals_a_one_message_conversation(make_chat: ChatOf, family: str, text: str, about: str) -> None:
     chat, tools = make_chat(family), [tool(description=about)]
     assert chat.prompt(text, tools) == chat.conversation([user(text)], tools)
@@ -62,7 +62,7 @@ def untrusted(chat: Chat, texts: list[str]) -> tuple[list[Message], list[Tool]]:
 
 @pytest.mark.parametrize("family", WITH_TOOLS)
 @given(texts=st.lists(HOSTILE, min_size=11, max_size=11))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_untrusted_text_never_becomes_a_control_token(make_chat: ChatOf, family: str, texts: list[str]) -> None:
     """Neither alone nor together with the template's own text."""
     chat = make_chat(family, thinking(family))
@@ -118,7 +118,7 @@ TURNS = st.lists(
 
 @pytest.mark.parametrize("family", GROWING)
 @given(first=ORDINARY, turns=TURNS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_incremental_prompt_with_results_matches_full_conversation(
     make_chat: ChatOf, family: str, first: str, turns: list[tuple[list[dict[str, object]], str, bool]]
 ) -> None:
@@ -164,7 +164,7 @@ def test_refuses_more_results_than_the_template_supports(make_chat: ChatOf, text
 
 @pytest.mark.parametrize("family", WITH_DIALECT)
 @given(text=HOSTILE, key=HOSTILE, value=HOSTILE)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_only_call_tags_outside_arguments_are_tokens(
     make_chat: ChatOf, family: str, text: str, key: str, value: str
 ) -> None:

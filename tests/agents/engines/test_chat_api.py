@@ -539,10 +539,10 @@ def no_answer(status: int, message: str = "no", **error: Any) -> Callable[[], An
         (no_answer(404, "no such model"), r"no model called 'tiny'.*base_url=.*no such model"),
         (no_answer(429), r"\(429; attempts: 2\).*rpm= or at_once="),
         (no_answer(400, "unknown field seed"), r"refuses the request \(400\).*seed=false.*unknown field seed"),
-        (lambda: Answer(body=b"<html>hello</html>"), r"not with a chat completion.*<html>hello"),
+        (lambda: Answer(body=b"<html>hello</html>"), r"did not return a chat completion.*<html>hello"),
         (lambda: Answer(body={"error": {"message": "upstream is down"}}), r"upstream is down"),
-        (lambda: Answer(body=[1]), r"not with a chat completion"),
-        (lambda: Answer(body={"choices": [{"message": "b2"}]}), r"not with a chat completion"),
+        (lambda: Answer(body=[1]), r"did not return a chat completion"),
+        (lambda: Answer(body={"choices": [{"message": "b2"}]}), r"did not return a chat completion"),
     ],
 )
 def test_each_failure_suggests_a_fix(monkeypatch: pytest.MonkeyPatch, answer: Callable[[], Answer], says: str) -> None:

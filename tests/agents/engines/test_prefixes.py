@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from transformers import (
     Gemma3ForCausalLM,
     Gemma3TextConfig,
@@ -238,7 +238,6 @@ prompts_of_ids = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(prompts=prompts_of_ids, capacity=st.integers(0, 400), shuffled=st.randoms(use_true_random=False))
 def test_plan_covers_each_prompt_once_after_its_prefix(
     prompts: list[Tokens], capacity: int, shuffled: random.Random

@@ -74,7 +74,7 @@ said = st.builds(
 attempts = st.lists(st.lists(said, max_size=4).map(tuple), min_size=1, max_size=4, unique=True)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     begins=st.lists(said, max_size=3).map(tuple),
     ends=attempts,

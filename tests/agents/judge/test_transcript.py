@@ -19,7 +19,7 @@ OTHER = ScriptedPlayer(["a2", "b2"])
 LOST = "Result for the player: loss. The match paid -1."
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     game=st.sampled_from(GAMES),
     policy=st.sampled_from(["forfeit", "random", "retry(2)", "penalty(0.5,3)"]),

@@ -35,7 +35,7 @@ def plain_logprobs(model: object, prompt: tuple[int, ...], completion: tuple[int
     return torch.stack([scores[position, token] for position, token in zip(where, completion, strict=True)])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(pairs=pairs_of_ids)
 def test_logits_match_separate_passes(tiny: LoadedModel, pairs: list[Pair]) -> None:
     with torch.no_grad():

@@ -76,7 +76,7 @@ def lm(tiny: LoadedModel, name: str, max_tokens: int) -> LanguageModelPlayer:
     return LanguageModelPlayer(f"lm:{name}", tiny.engine(), tiny.chat, sampling=Sampling(1.0, max_tokens), context=name)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     names=st.lists(st.sampled_from(GAMES), min_size=2, max_size=3),
     contexts=st.lists(st.sampled_from(CONTEXTS), min_size=2, max_size=2),

@@ -21,7 +21,7 @@ from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.records import Record, find_first_difference
 from gymposium.replies.reading import READERS, Reader
 
-FEW = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=25)
 SEEDS = st.integers(0, 2**31)
 GAMES = ["tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel(num_cards=4)", "openspiel:2048"]
 

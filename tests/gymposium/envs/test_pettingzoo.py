@@ -23,7 +23,7 @@ from gymposium.envs.parallel import TextGameParallelEnv
 from gymposium.errors import BadOption
 from gymposium.records import Record, find_first_difference
 
-FEW = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=25)
 SEEDS = st.integers(0, 2**31)
 AEC = ["TextTicTacToe-v0", "TextConnectFour-v0", "TextKuhnPoker-v0", "TextLeducPoker-v0", "TextGoofspiel-v0"]
 PARALLEL = ["TextGoofspiel-v0"]

@@ -57,7 +57,7 @@ class CarelessPlayer:
         return [Reply(self._answer(ask.seat, ask.turn, ask.legal_moves)) for ask in asks]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     name=st.sampled_from(GAMES),
     policy=st.sampled_from(POLICIES),

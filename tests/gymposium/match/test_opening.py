@@ -23,7 +23,7 @@ def record(game: str, opening: int, seed: int = 3) -> Record:
 
 
 @given(st.sampled_from(GAMES), st.integers(0, 12), st.integers(0, 2**48))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_opening_follows_from_the_seed_and_leaves_moves(game: str, plies: int, seed: int) -> None:
     match, drawn = open_match(load_game(game), seed, plies)
     assert match.to_move()

@@ -149,7 +149,7 @@ def test_remembered_worlds_do_not_leak_hidden_information(name: str) -> None:
     assert compared >= 12
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     name=st.sampled_from(["kuhn_poker", "liars_dice", "goofspiel(num_cards=5)", "phantom_ttt(gameversion=abrupt)"]),
     seed=st.integers(0, 2**40),

@@ -58,7 +58,7 @@ def write_packed(content: bytes) -> Callable[[Path], object]:
 contents = st.binary(max_size=300) | st.builds(lambda part, n: part * n, st.binary(min_size=1), st.integers(0, 3000))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(content=contents, cut=st.integers(0, 300))
 def test_content_round_trips_like_python_and_gzip(tmp_path: Path, content: bytes, cut: int) -> None:
     plain, ours, theirs = tmp_path / "ours.jsonl", tmp_path / "ours.jsonl.gz", tmp_path / "theirs.jsonl.gz"

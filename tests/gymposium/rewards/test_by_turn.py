@@ -68,7 +68,7 @@ def split(trajectory: Trajectory, name: str = "returns") -> tuple[float, ...]:
     return split_reward(reward, trajectory)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     game=st.sampled_from(GAMES),
     policy=st.sampled_from(POLICIES),

@@ -34,7 +34,7 @@ def paid_as(trajectory: Trajectory, before: Sequence[float], utility: float) -> 
     return replace(trajectory, turns=turns, utilities=(utility,))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.sampled_from(["2048", "tic_tac_toe", "leduc_poker", "pig"]), st.sampled_from([0.5, 3.0, 1e6]), st.integers(0, 99)
 )

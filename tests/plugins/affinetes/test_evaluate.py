@@ -179,7 +179,7 @@ def test_unset_temperature_is_left_to_the_service() -> None:
     ("answer", "says"),
     [
         (lambda asked, number: refusal(404, "gone"), "no model called 'm'"),
-        (lambda asked, number: Answer(body=b"<html>"), "not with a chat completion"),
+        (lambda asked, number: Answer(body=b"<html>"), "did not return a chat completion"),
         (lambda asked, number: refusal(400, code="context_length_exceeded"), "no space for a reply"),
     ],
 )

@@ -81,7 +81,7 @@ def values(node: schema.Node) -> st.SearchStrategy[Any]:
 
 
 @given(data=values(schema.load_schema()))
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=40)
 def test_configs_round_trip(data: dict[str, Any]) -> None:
     config = build_config(data)
     assert parse_toml_config(config_to_toml(config)) == config

@@ -138,7 +138,7 @@ def test_layouts_and_splits_give_the_same_gradient(
 @given(
     order=st.permutations(range(36)), budget=st.integers(1, 600), layout=st.sampled_from(["shared", "padded", "packed"])
 )
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_micro_batch_order_and_size_do_not_matter(
     loaded: LoadedModel, rows: list[Row], order: list[int], budget: int, layout: Any
 ) -> None:

@@ -60,7 +60,7 @@ def trajectories(loaded: LoadedModel, context: str, seed: int, max_tokens: int, 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("context", CONTEXTS)
 @given(seed=st.integers(0, 10_000), max_tokens=st.integers(1, 7), game=st.sampled_from(["tic_tac_toe", "leduc_poker"]))
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_spans_mark_exactly_the_sampled_tokens(
     random_model: Models, family: str, context: str, seed: int, max_tokens: int, game: str
 ) -> None:

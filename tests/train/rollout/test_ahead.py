@@ -78,7 +78,7 @@ def test_rollouts_wait_for_recent_weights() -> None:
 
 
 @given(bound=st.integers(0, 4), first=st.integers(0, 3), count=st.integers(0, 12))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_rollouts_never_exceed_the_staleness_bound(bound: int, first: int, count: int) -> None:
     published, begun_with = first, {}
 

@@ -93,7 +93,7 @@ def test_self_play_makes_one_group_per_seat(who: Who, new_cast: Any, name: str) 
         assert len(groups[0].trajectories) == len(one.jobs) == 5
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(step=st.integers(0, 20), sides=st.integers(1, 5))
 def test_opponent_forfeits_are_dropped_and_counted(who: Who, new_cast: Any, step: int, sides: int) -> None:
     cast = new_cast()
@@ -107,7 +107,7 @@ def test_opponent_forfeits_are_dropped_and_counted(who: Who, new_cast: Any, step
     assert all(group.trajectories for group in rollout.groups), "a group that nothing is left of is none"
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(step=st.integers(0, 20), sides=st.integers(1, 5))
 def test_self_play_trains_only_the_forfeiting_seat(who: Who, new_cast: Any, step: int, sides: int) -> None:
     plays = who(new_cast(player=CoinPlayer(sides)), ["tic_tac_toe"], {"self": 1.0}, group_size=8)

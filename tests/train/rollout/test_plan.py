@@ -43,7 +43,7 @@ def describe_plan(planned: list[PlannedGroup]) -> list[Any]:
     ]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(names=several_games, groups=st.integers(1, 5), size=st.integers(1, 4), step=st.integers(0, 50))
 def test_sets_share_deals_but_not_random_streams(
     who: Who, new_cast: Any, names: list[str], groups: int, size: int, step: int
@@ -72,7 +72,7 @@ def test_sets_share_deals_but_not_random_streams(
     assert len({job.seed for job in jobs}) == groups
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(names=several_games, groups=st.integers(1, 4))
 def test_games_and_seats_rotate(who: Who, new_cast: Any, names: list[str], groups: int) -> None:
     """Over enough steps every seat of every game is visited, and all seats of a game equally often."""
@@ -150,7 +150,7 @@ def collect_steps(plays: MatchPlanner, cast: Any, steps: range) -> list[Any]:
     return found
 
 
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 2**32), stop=st.integers(1, 11))
 def test_plans_are_deterministic_and_resume(who: Who, new_cast: Any, seed: int, stop: int) -> None:
     def begin(cast: Any) -> MatchPlanner:

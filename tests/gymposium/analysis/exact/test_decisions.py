@@ -30,7 +30,7 @@ def test_costly_decisions_of_random_kuhn_poker() -> None:
 
 
 @given(seed=st.integers(0, 10**6), mass=st.sampled_from([1.0, 0.8]), pure=st.booleans())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_cost_is_what_a_best_response_loses(make_odds_player: Factory, seed: int, mass: float, pure: bool) -> None:
     game, player = load_game("kuhn_poker"), make_odds_player(seed, mass, pure=pure)
     policy = complete_policy(tabulate(game, player), player)

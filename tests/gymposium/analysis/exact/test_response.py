@@ -84,7 +84,7 @@ def test_best_response_to_random_matches_the_optimum() -> None:
     ],
 )
 @given(seed=st.integers(0, 10**6), pure=st.booleans())
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_exploitability_matches_openspiel(
     make_odds_player: Factory, known: Factory, name: str, seed: int, pure: bool
 ) -> None:
@@ -95,7 +95,7 @@ def test_exploitability_matches_openspiel(
 
 
 @given(seed=st.integers(0, 10**6), mass=st.sampled_from([1.0, 0.8]))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_no_deterministic_policy_beats_the_best_response(make_odds_player: Factory, seed: int, mass: float) -> None:
     """Forfeits included: all 64 deterministic policies of the first seat of kuhn_poker are tried."""
     policy = tabulate(load_game("kuhn_poker"), make_odds_player(seed, mass))
@@ -112,7 +112,7 @@ def test_no_deterministic_policy_beats_the_best_response(make_odds_player: Facto
 
 
 @given(seed=st.integers(0, 10**6), pure=st.booleans())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_best_response_matches_openspiel_in_perfect_information(
     make_odds_player: Factory, known: Factory, seed: int, pure: bool
 ) -> None:
@@ -126,7 +126,7 @@ def test_best_response_matches_openspiel_in_perfect_information(
 
 
 @given(seed=st.integers(0, 10**6), other=st.integers(0, 10**6), mass=st.sampled_from([1.0, 0.8]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_best_response_bounds_other_policies(make_odds_player: Factory, seed: int, other: int, mass: float) -> None:
     """Forfeits included."""
     game = load_game("clobber(rows=2,columns=3)")

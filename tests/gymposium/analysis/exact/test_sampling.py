@@ -84,7 +84,7 @@ def test_interval_covers_the_exact_value(make_odds_player: Factory, mass: float,
 
 
 @given(seed=st.integers(0, 10**6), other=st.integers(0, 10**6), dropped=st.sets(st.integers(0, 11), max_size=6))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_unknown_states_get_worst_case_bounds(
     make_odds_player: Factory, seed: int, other: int, dropped: set[int]
 ) -> None:

@@ -36,7 +36,7 @@ def test_random_value_at_poker(name: str, first: float) -> None:
 
 
 @given(mine=st.integers(0, 10**6), theirs=st.integers(0, 10**6), pure=st.booleans())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_value_matches_openspiel(make_odds_player: Factory, known: Factory, mine: int, theirs: int, pure: bool) -> None:
     game = load_game("kuhn_poker")
     policies = [tabulate(game, make_odds_player(mine, pure=pure)), tabulate(game, make_odds_player(theirs))]

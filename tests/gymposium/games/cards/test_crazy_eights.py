@@ -211,7 +211,7 @@ def play_beside(game: Game, seed: int, idle: float) -> RulesModel:
 
 
 @given(params, seeds, st.sampled_from([0, 0.3, 0.8, 0.98]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_play_agrees_with_the_rules_model(params: dict[str, int], seed: int, idle: float) -> None:
     play_beside(load_game("crazy_eights", **params), seed, idle)
 

@@ -88,7 +88,7 @@ gin_games = st.fixed_dictionaries(
 
 
 @given(gin_games, st.integers(0, 2**31))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_prompts_and_results_match_the_rules(params: dict[str, object], seed: int) -> None:
     game = load_game("gin_rummy", **params)
     size = game.params["hand_size"]

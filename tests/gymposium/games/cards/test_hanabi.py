@@ -180,7 +180,7 @@ def play_beside(game: Game, seed: int) -> RulesModel:
 
 
 @given(params, seeds)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_play_agrees_with_the_rules_model(params: dict[str, int], seed: int) -> None:
     if params["players"] * params["hand_size"] <= params["colors"] * (3, 4, 6, 8, 10)[params["ranks"] - 1]:
         play_beside(load_game("hanabi", **params), seed)

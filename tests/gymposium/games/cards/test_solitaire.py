@@ -145,7 +145,7 @@ def play_beside(game: Game, seed: int) -> RulesModel:
 
 
 @given(st.integers(32, 200), seeds)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_play_agrees_with_the_rules_model(depth_limit: int, seed: int) -> None:
     play_beside(load_game("solitaire", depth_limit=depth_limit), seed)
 

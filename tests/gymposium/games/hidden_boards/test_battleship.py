@@ -99,7 +99,7 @@ def check(match: Match, sides: list[Side], params: dict[str, Any], sizes: list[i
 
 
 @given(boards.filter(fits), st.randoms(use_true_random=False))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Random) -> None:
     game = load_game("battleship", **params)
     sizes = list(map(int, params["ship_sizes"].split("-")))

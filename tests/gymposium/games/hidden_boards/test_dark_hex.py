@@ -99,7 +99,7 @@ def check(match: Match, account: RulesModel, obstype: str) -> None:
 
 
 @given(boards, rngs)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Random) -> None:
     game = load_game("dark_hex", **params)
     match, account = game.new(0), RulesModel(params["num_rows"], params["num_cols"], known=({}, {}))

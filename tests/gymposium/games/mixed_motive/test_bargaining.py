@@ -45,7 +45,7 @@ def compute_value(values: list[int], things: list[int]) -> int:
 
 
 @given(params_sets, st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Random) -> None:
     game = load_game("bargaining", **params)
     most, discount, chance = params["max_turns"], params["discount"], params["prob_end"]

@@ -59,7 +59,7 @@ def check(match: Match, board: Board, taken: list[Counter[str]], made: int, para
 
 
 @given(boards.filter(lambda params: items(params) <= params["rows"] * params["columns"]), st.randoms())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Random) -> None:
     game = load_game("coin_game", **params)
     rows, columns = params["rows"], params["columns"]

@@ -37,7 +37,7 @@ def parse_prompt(match: Match, seat: int) -> tuple[list[int], list[int]]:
 
 
 @given(params_sets, st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Random) -> None:
     game = load_game("negotiation", **params)
     talking, letters = params["enable_utterances"], "abcdefghij"[: params["num_symbols"]]

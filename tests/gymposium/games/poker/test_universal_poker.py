@@ -190,7 +190,7 @@ def check_full(text: str, told: RulesModel, me: str, mine: list[str], paying: st
 
 
 @given(tables, seeds)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_play_agrees_with_the_rules_model(params: dict[str, int], seed: int) -> None:
     game = load_game("universal_poker", **params)
     match, rng, told = game.new(seed), random.Random(seed), RulesModel(game)

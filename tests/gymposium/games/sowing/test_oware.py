@@ -151,7 +151,7 @@ def play_out(match: Match, account: RulesModel, choose: Callable[[RulesModel], s
 
 
 @given(st.integers(2, 6), st.integers(1, 6), st.randoms(use_true_random=False))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_play_agrees_with_the_rules_model(houses: int, each: int, rng: random.Random) -> None:
     game = load_game("oware", num_houses_per_player=houses, num_seeds_per_house=each)
     account = RulesModel(houses, each)

@@ -87,7 +87,7 @@ def check(match: Match, account: RulesModel, seat: int | None) -> None:
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.booleans(), st.randoms(use_true_random=False))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_play_agrees_with_the_rules_model(rows: int, columns: int, margin: bool, rng: random.Random) -> None:
     match = load_game("dots_and_boxes", num_rows=rows, num_cols=columns, utility_margin=margin).new(0)
     account, seat, turns = RulesModel(rows, columns), 0, 0

@@ -161,7 +161,7 @@ def play_by_rules(match: Match, rng: random.Random, passing: float) -> RulesMode
     st.just(0) | st.integers(2, 60),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_play_agrees_with_the_rules_model(size: int, komi: float, limit: int, rng: random.Random) -> None:
     game = load_game("go", board_size=size, komi=komi, max_game_length=limit)
     for seat, colour in enumerate(("black", "white")):

@@ -40,7 +40,7 @@ def lower(cards: list[str]) -> list[str]:
 
 
 @given(st.fixed_dictionaries({flag: st.booleans() for flag in FLAGS}), seeds)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_prompts_agree_with_the_rules_model(flags: dict[str, bool], seed: int) -> None:
     """Plays matches beside a model of the rules in the prompt."""
     game = load_game("hearts", **flags)

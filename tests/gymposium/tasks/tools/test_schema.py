@@ -365,7 +365,7 @@ def _larger(schemas: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.recursive(_LEAVES.filter(lambda one: one is not False), _larger, max_leaves=6), st.integers(0, 2**32))
 def test_random_values_fit_random_schemas(schema: Any, seed: int) -> None:
     made = Schema(argument(schema, **{"$defs": {"leaf": {"type": ["integer", "null"], "maximum": 5}}}))

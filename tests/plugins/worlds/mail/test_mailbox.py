@@ -18,7 +18,7 @@ from gymposium_worlds.mail.store import split_words
 SEEDS = st.integers(0, 10**6)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(SEEDS, st.integers(20, 90))
 def test_mailbox_has_the_requested_size(seed: int, size: int) -> None:
     box = make_mailbox.__wrapped__(seed, size)
@@ -29,7 +29,7 @@ def test_mailbox_has_the_requested_size(seed: int, size: int) -> None:
     assert all(box.owner.header in f"{mail.sender}, {mail.recipients}" for mail in box.mails)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(SEEDS, st.integers(20, 90))
 def test_each_kind_of_question_can_be_asked(seed: int, size: int) -> None:
     box = make_mailbox.__wrapped__(seed, size)

@@ -56,7 +56,7 @@ def fits(mail: Mail, query: Query) -> bool:
     )
 
 
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(queries, st.sampled_from([1, 5, 11, 200]))
 def test_search_returns_matches_latest_first(query: Query, limit: int) -> None:
     expected = [mail.id for mail in reversed(MAILS) if fits(mail, query)][:limit]
@@ -73,7 +73,7 @@ def other_database(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(query=queries)
 def test_other_sqlite_build_finds_the_same(other_database: Any, query: Query) -> None:
     statement, values = query.to_sql(11)

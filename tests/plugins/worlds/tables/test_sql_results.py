@@ -80,7 +80,7 @@ def test_long_results_are_truncated_with_a_note() -> None:
 
 
 @given(st.lists(st.text(max_size=500) | st.floats(allow_nan=False) | st.just("x" * 500), max_size=5))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_results_never_exceed_the_limit(cells: list[str | float]) -> None:
     names = tuple("n" * 400 for _ in range(30))
     text = format_rows(Rows(names, [(cell,) * 30 for cell in cells], True))
@@ -97,7 +97,7 @@ WORDS = (
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_text_gives_rows_or_a_refusal(data: st.DataObject) -> None:
     words = st.sampled_from([*WORDS, EVENT.name, DATABASE.subject.name, LABEL, "\n"])
     sql = "SELECT " * data.draw(st.booleans()) + " ".join(data.draw(st.lists(words, max_size=25)))
