@@ -44,11 +44,11 @@ class Transcript:
 def _pair_results(move: str, outcome: str) -> list[tuple[Call, Result]]:
     calls, results = parse_calls(move), []
     match strict_json(outcome):
-        case {"results": list(given)} if len(given) == len(calls):
+        case {"results": list(given)}:
             for one in given:
                 match one:
                     case {"text": str(text), "error": bool(error), "value": value}:
                         results.append(Result(text, error, value))
     if len(results) != len(calls):
-        raise ValueError(f"got {quantity(len(results), 'result')} for {quantity(len(calls), 'call')}")
+        raise ValueError(f"got {quantity(len(results), 'valid result')} for {quantity(len(calls), 'call')}")
     return [*zip(calls, results, strict=True)]
