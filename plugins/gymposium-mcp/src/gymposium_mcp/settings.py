@@ -20,6 +20,7 @@ test = "test.jsonl"                 # may be left out
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from os.path import realpath
 from pathlib import Path
@@ -112,9 +113,8 @@ class ToolsSettings:
     def __post_init__(self) -> None:
         if not self.allow:
             raise ValueError('allow is empty; name the tools to offer, or use allow = "all"')
-        duplicate = next((tool for n, tool in enumerate(self.allow) if tool in self.allow[:n]), None)
-        if duplicate is not None and self.allow != "all":
-            raise ValueError(f"allow has a duplicate tool: {duplicate}")
+        if self.allow != "all" and len({*self.allow}) != len(self.allow):
+            raise ValueError(f"allow has a duplicate tool: {Counter(self.allow).most_common(1)[0][0]}")
         if self.max_calls < 1:
             raise ValueError(f"max_calls is {self.max_calls}; use 1 or more")
         if not 0 < self.seconds <= _LONGEST_CALL:

@@ -159,8 +159,7 @@ class Connection:
                 self.at_once = check_count((await self.about()).get("max_num_seqs", AT_ONCE))
         except httpx.TransportError as error:
             raise GymposiumError(
-                f"No vLLM server answers at {self.url} ({type(error).__name__}). Start one with:  "
-                + command_line("engine", "start", "--model", self.model)
+                f"No vLLM server answers at {self.url} ({type(error).__name__}). Start one with:  {self._start_command}"
             ) from error
         except (RequestFailure, MalformedAnswer) as error:
             raise GymposiumError(
@@ -281,7 +280,7 @@ class Connection:
                 httpx.codes.NOT_IMPLEMENTED,
                 refused.said,
                 f"The vLLM server at {self.url} cannot replace the weights of its model. Start one with:  "
-                + command_line("engine", "start", "--model", self.model),
+                f"{self._start_command}",
             ) from refused
         if set(check_digests(answer.get("digests"))) != {weights.digest}:
             raise RequestFailure(f"the server read other tensors from {weights.directory} than were written")
@@ -321,8 +320,7 @@ class Connection:
         models = await self._get("/v1/models")
         if "version" not in version or not isinstance(models.get("data"), list):
             raise GymposiumError(
-                f"The server at {self.url} is not a vLLM server. Start one with:  "
-                f"{command_line('engine', 'start', '--model', self.model)}"
+                f"The server at {self.url} is not a vLLM server. Start one with:  {self._start_command}"
             )
         cards = check_cards(models["data"])
         self.version = self.shown(str(version["version"]))
@@ -335,8 +333,7 @@ class Connection:
             others = ", ".join(f"{card['id']} ({card.get('root')})" for card in served) or "none"
             raise GymposiumError(
                 f"The vLLM server at {self.url} serves another model: {self.shown(others)}; expected {self.model}. "
-                f"Start one with:  {command_line('engine', 'start', '--model', self.model)}  (or name the model it "
-                f"serves)"
+                f"Start one with:  {self._start_command}  (or name the model it serves)"
             )
         self.base, self.longest = str(expected[0]["id"]), check_count(expected[0].get("max_model_len"))
         names = {card["id"] for card in cards}
@@ -392,6 +389,11 @@ class Connection:
         if answer.is_server_error and "add_lora" not in said:  # an adapter that does not fit also gives the status 500
             raise RequestFailure(f"HTTP {answer.status_code}: {said}")
         raise ServerRefusal(answer.status_code, said, f"The vLLM server at {self.url} refused a request: {said}")
+
+    @property
+    def _start_command(self) -> str:
+        """The command that starts a server of the model."""
+        return command_line("engine", "start", "--model", self.model)
 
     def shown(self, text: str) -> str:
         """Return the server's text for errors and logs: short, and without the key."""
