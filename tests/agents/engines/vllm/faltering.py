@@ -50,6 +50,8 @@ class Faltering(ThreadingHTTPServer):
         """The message with which it refuses adapters, if it does."""
         self.digests: dict[str, list[str]] = {}
         """The digests of adapters that it reports, by name."""
+        self.weights: list[list[str]] = []
+        """The digests that it reports for replaced weights, a list for each replacement. The last one stays."""
         self.report: dict[str, object] = {}
         """Fields that replace those of its report on itself."""
         self.asked: list[dict[str, Any]] = []
@@ -95,6 +97,10 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if "lora_adapter" in self.path:
             self.change(body)
+            return
+        if self.server.weights and self.path == "/v1/gymposium/weights":
+            digests = self.server.weights.pop(0) if len(self.server.weights) > 1 else self.server.weights[0]
+            self.give(200, {"version": body["version"], "digests": digests})
             return
         if body.get("logprobs") == 1:  # the engine's probe
             self.give(200, {"choices": [{"logprobs": {"top_logprobs": [{"x": -body["temperature"]}]}}]})

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat.tokens import Policy, Sampling, TokenRequest
@@ -23,6 +25,7 @@ from gymposium_agents.engines.vllm.client import AT_ONCE, Patience
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.fleet import ATTEMPTS
 from gymposium_agents.engines.vllm.make import make_vllm_engine
+from gymposium_agents.engines.vllm.serving import compute_directory_digest
 from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, VllmSettings
 
 from .faltering import Faltering
@@ -329,6 +332,34 @@ def test_training_sends_seeds_only_on_request(
     with make_vllm_engine(start, settings) as engine:
         engine.generate([request()], Sampling())
     assert ["seed" in body for body in server.asked] == [seeded]
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    """A directory with the weights of a model."""
+    save_file({"norm.weight": torch.ones(2)}, tmp_path / "model.safetensors")
+    return tmp_path
+
+
+def test_server_that_read_other_weights_is_sent_them_again(
+    server: Faltering, engine: VllmEngine, weights: Path
+) -> None:
+    digest = compute_directory_digest(weights)
+    server.weights = [["another"], [digest, "another"], [digest, digest]]
+    engine.replace_weights(weights, LEARNER)
+    assert server.weights == [[digest, digest]]
+    assert engine.policy == LEARNER
+
+
+@pytest.mark.parametrize("digests", [["another"], []], ids=str)
+def test_server_that_keeps_reading_other_weights_is_an_error(
+    server: Faltering, engine: VllmEngine, weights: Path, digests: list[str]
+) -> None:
+    before = engine.policy
+    server.weights = [digests]
+    with pytest.raises(GymposiumError, match="other tensors"):
+        engine.replace_weights(weights, LEARNER)
+    assert engine.policy == before
 
 
 def test_restarted_server_gets_its_adapters_back(
