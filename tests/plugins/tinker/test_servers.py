@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import socket
 import threading
-import weakref
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import httpx
 import pytest
 import tinker
 
@@ -21,9 +18,8 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import Policy
 from gymposium_tinker.data import logprobs, make_scoring_datum
 from gymposium_tinker.engine import TinkerEngine
-from gymposium_tinker.model import _find_context, player
+from gymposium_tinker.model import _find_context, open_player
 from gymposium_tinker.service import (
-    SECONDS,
     check_answers,
     close_service,
     find_context,
@@ -120,32 +116,13 @@ def test_closing_404_does_not_hide_the_error(sparse: TinkerSettings) -> None:
         pass
 
 
-def test_player_finalizers_do_not_wait_for_the_service(model_directory: Path, server: Server, tmp_path: Path) -> None:
-    """The garbage collector runs it in any thread. Here that is the thread that would have to answer it."""
-    config = make_config(model_directory, server.url)
-    settings = TinkerSettings(base_url=server.url)
-    made: Any = player(BackendStart(config=config, directory=RunDirectory(tmp_path)), settings, "cold start")
-    made.cycle = made
-    finalized, ended = weakref.ref(made.engine), threading.Event()
-    collected_in: list[int] = []
-
-    def collect(path: str) -> None:
-        if path.endswith("/finish"):
-            ended.set()
-        elif path.endswith("/capabilities") and not collected_in:
-            collected_in.append(threading.get_ident())
-            gc.collect()
-
-    server.on_request = collect
-    gc.disable()
-    try:
-        del made
-        httpx.get(f"{server.url}/capabilities", timeout=SECONDS / 2)
-    finally:
-        gc.enable()
-    assert finalized() is None
-    assert collected_in != [threading.get_ident()]
-    assert not hasattr(tinker.ServiceClient, "close") or ended.wait(60)
+def test_session_ends_with_its_player(model_directory: Path, server: Server, tmp_path: Path) -> None:
+    config, settings = make_config(model_directory, server.url), TinkerSettings(base_url=server.url)
+    ended: list[str] = []
+    server.on_request = lambda path: ended.append(path) if path.endswith("/finish") else None
+    with open_player(BackendStart(config=config, directory=RunDirectory(tmp_path)), settings, "cold start"):
+        assert ended == []
+    assert len(ended) == hasattr(tinker.ServiceClient, "close")
 
 
 def test_closing_does_not_wait_for_a_dead_session(

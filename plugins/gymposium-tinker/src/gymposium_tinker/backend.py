@@ -64,10 +64,10 @@ class TinkerBackend:
 
         return open_reinforcement(start, self._settings)
 
-    def player(self, start: BackendStart, learned: Learned) -> LanguageModelPlayer:
-        from gymposium_tinker.model import player
+    def player(self, start: BackendStart, learned: Learned) -> AbstractContextManager[LanguageModelPlayer]:
+        from gymposium_tinker.model import open_player
 
-        return player(start, self._settings, learned)
+        return open_player(start, self._settings, learned)
 
     def export(self, start: BackendStart, checkpoint: Path, target: Path) -> None:
         from gymposium_tinker.model import export

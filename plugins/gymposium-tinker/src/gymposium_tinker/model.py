@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -26,10 +25,8 @@ from gymposium_tinker.publisher import Snapshots
 from gymposium_tinker.service import (
     base_model,
     find_context,
-    open_service,
     open_session,
     resolve,
-    start_closing,
     translate_errors,
 )
 from gymposium_tinker.settings import TinkerSettings
@@ -94,21 +91,21 @@ def open_reinforcement(start: BackendStart, settings: TinkerSettings) -> Iterato
         yield _make_model(start, settings, service, client, Loss.from_config(config))
 
 
-def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> LanguageModelPlayer:
-    """Return a player with the run's saved weights, for evaluation."""
+@contextmanager
+def open_player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> Iterator[LanguageModelPlayer]:
+    """Provide a player with the run's saved weights, for evaluation."""
     config, directory = start.config, start.directory
     saved = directory.adapter if learned == "trained" else directory.cold_start if config.cold_start.is_used else None
     model = base_model(config, settings)
-    service = open_service(settings)
-    with translate_errors():
-        if saved is None:
-            client = resolve(service.create_sampling_client(base_model=model))
-        else:
-            client = resolve(service.create_sampling_client(model_path=_read_state(saved)["sampler"]))
-    chat, stops = _load_format(config)
-    engine = TinkerEngine(_find_context(config, settings), stops, BASE, client)
-    weakref.finalize(engine, start_closing, service, "success")
-    return make_engine_player(f"lm:{saved or model}", engine, chat, config.evaluated_player)
+    with open_session(settings) as service:
+        with translate_errors():
+            if saved is None:
+                client = resolve(service.create_sampling_client(base_model=model))
+            else:
+                client = resolve(service.create_sampling_client(model_path=_read_state(saved)["sampler"]))
+        chat, stops = _load_format(config)
+        engine = TinkerEngine(_find_context(config, settings), stops, BASE, client)
+        yield make_engine_player(f"lm:{saved or model}", engine, chat, config.evaluated_player)
 
 
 def export(start: BackendStart, settings: TinkerSettings, checkpoint: Path, target: Path) -> None:

@@ -72,15 +72,10 @@ def close_service(service: tinker.ServiceClient, status: Literal["success", "err
     them. The SDK's retries are not awaited."""
     try:
         with translate_errors():
-            resolve(start_closing(service, status), SECONDS)
+            if hasattr(service, "close"):
+                resolve(service.close(status), SECONDS)
     except GymposiumError as error:
         LOGGER.warning("The session was not closed: %s", error)
-
-
-def start_closing(service: tinker.ServiceClient, status: Literal["success", "errored"]) -> Any:
-    """Start to end a session and return the SDK's future; None if the SDK cannot. It never blocks, so finalizers may
-    call it in any thread."""
-    return service.close(status) if hasattr(service, "close") else None
 
 
 def check_answers(settings: TinkerSettings) -> None:

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -31,7 +31,7 @@ from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, VllmSettings
 from .faltering import Faltering
 
 if TYPE_CHECKING:
-    from gymposium_agents.engines.protocol import SharedModel
+    pass
 
 IMPATIENT = Patience(request=5.0, connect=5.0, absence=0.5)
 STOPS = frozenset({4})
@@ -322,13 +322,13 @@ def test_only_seeded_or_watched_requests_carry_a_seed(server: Faltering) -> None
 
 
 @pytest.mark.parametrize(
-    ("learner", "reproducible", "seeded"), [(False, None, True), (True, None, False), (True, True, True)]
+    ("is_for_run", "reproducible", "seeded"), [(False, None, True), (True, None, False), (True, True, True)]
 )
 def test_training_sends_seeds_only_on_request(
-    server: Faltering, learner: bool, reproducible: bool | None, seeded: bool
+    server: Faltering, is_for_run: bool, reproducible: bool | None, seeded: bool
 ) -> None:
     settings = VllmSettings(url=server.url, reproducible=reproducible)
-    start = EngineStart(model="model", stops=STOPS, learner=cast("SharedModel", object()) if learner else None)
+    start = EngineStart(model="model", stops=STOPS, versions=1 if is_for_run else None)
     with make_vllm_engine(start, settings) as engine:
         engine.generate([request()], Sampling())
     assert ["seed" in body for body in server.asked] == [seeded]

@@ -121,7 +121,12 @@ class EngineStart:
     versions: int | None = None
     """The maximum number of adapters in one batch, or None if unknown, as for a player."""
     learner: SharedModel | None = None
-    """The learner's model in this process, or None for a player."""
+    """The learner's model in this process. None for a player, and in evaluations by engines with their own model."""
+
+    @property
+    def is_for_run(self) -> bool:
+        """True if a training run makes the engine, False for a player."""
+        return self.versions is not None
 
 
 @runtime_checkable

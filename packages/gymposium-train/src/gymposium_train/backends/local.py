@@ -42,13 +42,14 @@ class LocalBackend:
 
         return open_reinforcement(start)
 
-    def player(self, start: BackendStart, learned: Learned) -> LanguageModelPlayer:
-        from gymposium_train.backends.models import cold_start_model, make_run_player, trained_model
+    def player(self, start: BackendStart, learned: Learned) -> AbstractContextManager[LanguageModelPlayer]:
+        from gymposium_train.backends.evaluated import open_run_player
+        from gymposium_train.backends.models import cold_start_model, trained_model
 
         config, directory = start.config, start.directory
         if learned == "cold start":
-            return make_run_player(directory, config, cold_start_model(directory, config))
-        return make_run_player(directory, config, *trained_model(directory, config))
+            return open_run_player(directory, config, cold_start_model(directory, config))
+        return open_run_player(directory, config, *trained_model(directory, config))
 
     def export(self, start: BackendStart, checkpoint: Path, target: Path) -> None:
         from gymposium_train.backends.models import export_checkpoint

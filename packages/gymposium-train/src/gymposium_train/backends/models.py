@@ -15,7 +15,6 @@ from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.models.loading import LoadedModel, load_chat, load_model, load_skeleton
 from gymposium_agents.models.merge import load_merged_model
-from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory, stage_directory
 from gymposium_train.config.model import Tune
@@ -124,15 +123,3 @@ def save_imitated(config: TrainConfig, loaded: LoadedModel, name: str | Path, ta
 def format_player_name(name: str | Path, adapter: Path | None = None) -> str:
     """Return the player name that commands use for a model, or for an adapter on it."""
     return f"lm:{name}" if adapter is None else f"lm:{name}@{adapter}"
-
-
-def make_run_player(
-    directory: RunDirectory, config: TrainConfig, name: str | Path, adapter: Path | None = None
-) -> LanguageModelPlayer:
-    """Make a player for evaluation from a model of the run."""
-    return make_evaluated_player(config, load_run_model(config, name, adapter), format_player_name(name, adapter))
-
-
-def make_evaluated_player(config: TrainConfig, loaded: LoadedModel, name: str) -> LanguageModelPlayer:
-    """Make a player for evaluation from a loaded model, with the run's prompts."""
-    return make_engine_player(name, loaded.engine(), loaded.chat, config.evaluated_player)

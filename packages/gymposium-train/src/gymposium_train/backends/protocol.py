@@ -82,8 +82,8 @@ class Backend(BackendChecks, Protocol):
     def reinforcement_model(self, start: BackendStart) -> AbstractContextManager[LearningModel]:
         """Provide the model after the cold start, with a reinforcement learner, during the block."""
 
-    def player(self, start: BackendStart, learned: Learned) -> LanguageModelPlayer:
-        """Return a player, for evaluation, of a model saved by the run."""
+    def player(self, start: BackendStart, learned: Learned) -> AbstractContextManager[LanguageModelPlayer]:
+        """Provide a player, for evaluation, of a model saved by the run. Its engine is closed after the block."""
 
     def export(self, start: BackendStart, checkpoint: Path, target: Path) -> None:
         """Write a checkpoint's weights to the directory `target`, in the format of the run's result."""

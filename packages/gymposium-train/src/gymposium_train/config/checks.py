@@ -164,6 +164,11 @@ def _engine_rules(config: TrainConfig) -> Iterator[Rule]:
         f"on {backend}. Set engine.kind={' or '.join(fitting)}.",
     )
     yield Rule(
+        config.control and config.model.tune == "lora" and getattr(engine, "url", None) is not None,
+        "control = true: the control is another model than the one served at engine.url, so it cannot be evaluated "
+        "there. Omit engine.url, or turn off the control.",
+    )
+    yield Rule(
         spec.shares_learner and engine.staleness > 0,
         f"engine.staleness = {engine.staleness}: with engine.kind={engine.kind}, the same model plays and learns, so "
         f"rollouts cannot overlap updates. Set engine.kind=own or vllm, or staleness=0.",

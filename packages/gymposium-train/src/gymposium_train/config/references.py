@@ -147,7 +147,8 @@ def _check_template(config: TrainConfig, name: str) -> None:
 def check_servable(config: TrainConfig) -> None:
     """Raise `GymposiumError` if the run needs its own vLLM server and cannot start it."""
     engine = config.engine.own
-    if not isinstance(engine, VllmSettings) or engine.url is not None or config.steps == 0:
+    samples = config.steps != 0 or config.games  # games are played in evaluations
+    if not isinstance(engine, VllmSettings) or engine.url is not None or not samples:
         return
     from gymposium_agents.engines.vllm.fits import (
         check_adapters_on_cpu,

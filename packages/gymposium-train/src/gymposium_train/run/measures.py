@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -65,14 +66,14 @@ def panel(settings: Evaluation, game: Game) -> dict[str, int]:
 def measure(
     run: UnderWay,
     what: str,
-    player: Callable[[], Player],
+    open_player: Callable[[], AbstractContextManager[Player]],
     *,
     games: Sequence[Game] | None = None,
     step: int | None = None,
 ) -> None:
     """Evaluate a player against the panel, in all games or some. Adds each score to the results under `what` as soon as
-    it is known. Existing scores are skipped, and `player` is called only if some are missing. With `step`, the player
-    is the policy of that step, and loggers get the scores."""
+    it is known. Existing scores are skipped, and the player is opened only if some are missing. With `step`, the
+    player is the policy of that step, and loggers get the scores."""
     missing = [
         (game, name, matches)
         for game in (run.games if games is None else games)
@@ -81,19 +82,19 @@ def measure(
     ]
     if not missing:
         return
-    made = player()
     shown: dict[str, float] = {}
-    for game, name, matches in missing:
-        where = f" in {game.name}" if len(run.games) > 1 else ""
-        with (
-            run.view.stage(f"{what} against {name}{where}", matches) as bar,
-            run.stoppable_recorder("eval", bar) as record,
-        ):
-            score = _evaluate(run, made, game, name, matches, what, record)
-            figures = flat(game, name, score)
-            bar.advance(format_result(figures), 0)
-        _note(run, what, game, name, score)
-        shown |= figures
+    with open_player() as player:
+        for game, name, matches in missing:
+            where = f" in {game.name}" if len(run.games) > 1 else ""
+            with (
+                run.view.stage(f"{what} against {name}{where}", matches) as bar,
+                run.stoppable_recorder("eval", bar) as record,
+            ):
+                score = _evaluate(run, player, game, name, matches, what, record)
+                figures = flat(game, name, score)
+                bar.advance(format_result(figures), 0)
+            _note(run, what, game, name, score)
+            shown |= figures
     if step is not None:
         run.watchers.measured(step, shown)
 
@@ -133,11 +134,15 @@ def measure_anchors(run: UnderWay) -> None:
     contests = [game for game in run.games if game.seats > 1]
     plain = [game for game in run.games if game.spec.plays_at_random]
     for name in dict.fromkeys(("random", *run.config.evaluation.opponents)):
-        measure(run, f"anchor {name}", partial(make_player, name), games=plain if name == "random" else contests)
+        measure(run, f"anchor {name}", partial(_open_anchor, name), games=plain if name == "random" else contests)
     for game in run.games:
         known = run.directory.results().get("optima", {})
         if game.name not in known:
             run.directory.add_results(optima={**known, game.name: _optima(game)})
+
+
+def _open_anchor(name: str) -> AbstractContextManager[Player]:
+    return nullcontext(make_player(name))
 
 
 def _optima(game: Game) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from gymposium.runs.results import AFTER, BEFORE, CONTROL
 from gymposium.runs.run import mark_running
 from gymposium.util.durable import replace_text
 from gymposium_agents.modeling.sources import find_title
-from gymposium_train.backends.models import initial_model, make_chat, make_run_player
+from gymposium_train.backends.evaluated import open_run_player
+from gymposium_train.backends.models import initial_model, make_chat
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
 from gymposium_train.config.directory import RunDirectory
@@ -149,7 +150,7 @@ def _stages(run: UnderWay) -> None:
             compare(run, BEFORE)
         if config.control:
             control(run)
-            measure(run, CONTROL, partial(make_run_player, directory, config, directory.control))
+            measure(run, CONTROL, partial(open_run_player, directory, config, directory.control))
             compare(run, CONTROL)
     measure_anchors(run)
 

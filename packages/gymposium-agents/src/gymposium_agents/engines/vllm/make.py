@@ -17,7 +17,7 @@ def make_vllm_engine(start: EngineStart, settings: VllmSettings) -> VllmEngine:
     """Make an engine over the servers at `settings.url`, or over new servers that end with the engine.
 
     Raises `GymposiumError` if a server does not start or serves another model, and for a player without a URL."""
-    if start.load is not None and start.learner is None:
+    if start.load is not None and not start.is_for_run:
         raise BadOption("load= and engine= conflict, because a server has already loaded its model. Omit one of them.")
     with ExitStack() as resources:
         urls = settings.urls
@@ -30,7 +30,7 @@ def make_vllm_engine(start: EngineStart, settings: VllmSettings) -> VllmEngine:
             stops=start.stops,
             at_once=settings.at_once,
             patience=settings.patience,
-            seeded=start.learner is None if settings.reproducible is None else settings.reproducible,
+            seeded=not start.is_for_run if settings.reproducible is None else settings.reproducible,
         )
         engine.owned.push(resources.pop_all())
         return engine

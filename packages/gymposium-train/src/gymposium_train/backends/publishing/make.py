@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
+
+import torch
 
 from gymposium.errors import PluginError
 from gymposium.plugins.specs import EngineSpec
@@ -45,13 +48,11 @@ def make_publisher(
     start = make_engine_start(config, loaded)
 
     def engine() -> HostingEngine:
-        made = make_engine(spec, start, config.engine.own)
-        resources.callback(made.close)
-        return made
+        return open_engine(config, start, resources)
 
     if model.tune == "full":
         dtype = compute_type(config.optimizer.precision)
-        exchange = _make_exchange(config, directory, resources)  # outlives the engine
+        exchange = make_exchange(config, directory, resources)  # outlives the engine
         first = engine()
         if isinstance(first, WeightsHost):
             return HostedModels(loaded, first, directory, name, dtype, model.trust, exchange=exchange)
@@ -64,15 +65,33 @@ def make_publisher(
     return HostedAdapters(engine(), loaded.model, store, staleness)
 
 
+def open_engine(config: TrainConfig, start: EngineStart, resources: ExitStack) -> HostingEngine:
+    """Make an engine of a run. It is closed with `resources`. GPU memory that this process holds but does not use is
+    released first, because a server may share the GPU.
+
+    Raises `GymposiumError` if the engine cannot be made."""
+    release_unused_memory()
+    made = make_engine(find_engine_spec(config.engine.kind), start, config.engine.own)
+    resources.callback(made.close)
+    return made
+
+
+def release_unused_memory() -> None:
+    """Return the GPU memory of deleted tensors to the device. Does nothing if this process uses no GPU."""
+    if torch.cuda.is_initialized():
+        gc.collect()  # players and engines may be in reference cycles
+        torch.cuda.empty_cache()
+
+
 def make_engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
-    """Return the model for a run's engine, with its loading options."""
+    """Return the model for the engine that samples a run's rollouts, with its loading options."""
     past = any("past" in stage.opponents for stage in config.stages)
     return EngineStart(
         model=str(loaded.model.name_or_path),
         stops=loaded.stops,
         trust=config.model.trust,
         load=config.model.load,
-        dtype=str(compute_type(config.optimizer.precision)).removeprefix("torch."),
+        dtype=name_compute_type(config),
         lora_rank=config.model.lora.rank if config.model.tune == "lora" else 0,
         # those that rollouts may still play, a new one while it is published, and past opponents
         versions=config.engine.staleness + 2 + (config.pool.size if past else 0),
@@ -80,7 +99,12 @@ def make_engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
     )
 
 
-def _make_exchange(config: TrainConfig, directory: Path, resources: ExitStack) -> Path:
+def name_compute_type(config: TrainConfig) -> str:
+    """Return the name of the run's number type for computation, such as `bfloat16`."""
+    return str(compute_type(config.optimizer.precision)).removeprefix("torch.")
+
+
+def make_exchange(config: TrainConfig, directory: Path, resources: ExitStack) -> Path:
     """Return a temporary directory for passing weights to the engine. It is removed with `resources`."""
     parent = getattr(config.engine, "exchange", None)
     exchange = directory / ".weights" if parent is None else Path(parent) / f"gymposium-{_hash_path(directory)}"
