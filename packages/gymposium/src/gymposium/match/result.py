@@ -80,7 +80,7 @@ def check_integer(what: str, value: object, *, least: int | None = None) -> None
     """Raise `WrongType` unless an argument is a Python or NumPy integer and not a boolean.
 
     Raises `BadOption` if it has more than 64 bits or is below `least`."""
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+    if isinstance(value, bool) or not isinstance(value, (int, SupportsIndex)):  # the check of a protocol is slow
         raise WrongType(what, "an integer", value)
     if not is_integer(index(value)):
         raise BadOption(f"{what}={value}: give an integer of at most 64 bits.")

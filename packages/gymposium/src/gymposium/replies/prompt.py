@@ -53,19 +53,24 @@ class Prompt:
 
         `reason` says why the seat's last reply was rejected, and comes first. `rules=False` omits the rules, for later
         messages in a conversation that began with them."""
-        return "".join(self.parts(observation, reason, rules=rules))
+        head = self._heads[observation.seat] if rules else ""
+        if reason is not None:
+            head = f"{reason}\n{head}"
+        return f"{head}{self._render_position(observation)}{self._tail}"
 
     def parts(self, observation: Observation, reason: str | None = None, *, rules: bool = True) -> PromptParts:
         """Return the parts of the prompt that `__call__` returns for these arguments."""
-        position = observation.text
-        if self._full and observation.legal_moves is not None:
-            position += f"Legal moves: {', '.join(observation.legal_moves)}\n"
         return PromptParts(
             "" if reason is None else f"{reason}\n",
             self._heads[observation.seat] if rules else "",
-            position,
+            self._render_position(observation),
             self._tail,
         )
+
+    def _render_position(self, observation: Observation) -> str:
+        if self._full and observation.legal_moves is not None:
+            return f"{observation.text}Legal moves: {', '.join(observation.legal_moves)}\n"
+        return observation.text
 
 
 @lru_cache(maxsize=256)

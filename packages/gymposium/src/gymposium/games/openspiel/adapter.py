@@ -122,13 +122,15 @@ class OpenSpielGame:
         """Return the engine's player to move: a seat, or a number below 0 for chance, a joint move or the end.
 
         Override this if the rules end a match in a draw earlier than the engine does."""
-        return int(state.current_player())
+        player: int = state.current_player()
+        return player
 
     def legal(self, state: pyspiel.State, seat: int) -> list[int]:
         """Return a seat's legal actions, by default the engine's.
 
         Override this if the rules allow other actions, or end a match earlier than the engine does."""
-        return cast(list[int], state.legal_actions(seat))
+        actions: list[int] = state.legal_actions(seat)  # cast() would double the time
+        return actions
 
     def use_recorded_chance(self) -> Self:
         """Return the variant `recorded:NAME`, for records of matches whose dice and cards were drawn elsewhere.
@@ -170,7 +172,8 @@ class OpenSpielGame:
 
     def list_chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
         """Return the chance outcomes and their probabilities."""
-        return cast(list[tuple[int, float]], state.chance_outcomes())
+        outcomes: list[tuple[int, float]] = state.chance_outcomes()
+        return outcomes
 
     def outcome(self, state: pyspiel.State, action: int) -> str:
         """Return a chance outcome's name for records. It is one line, and unique among the outcomes of its node."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, cast
+from typing import TYPE_CHECKING, Any, Generic
 
 from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
@@ -108,7 +108,7 @@ class RulesGame(Generic[S]):
 
     def list_legal(self, state: S, seat: int) -> tuple[list[int], list[str]]:
         """Return a seat's legal actions, ascending, and their names."""
-        moves, listed = cast(list[str], self.moves), self.author.legal_moves(state, seat)
+        moves, listed = self.moves or (), self.author.legal_moves(state, seat)
         if listed is None or not listed:
             raise RulesError(
                 f"{self.author_name}.legal_moves returned no legal move for seat {seat}, which must move: {listed!r}."
