@@ -44,7 +44,7 @@ from gymposium_agents.lora.attach import attach_lora
 from gymposium_train.config import Optimizer
 from gymposium_train.config.model import Attention
 from gymposium_train.learner import LocalLearner
-from gymposium_train.learner.memory import memory_of_learner
+from gymposium_train.learner.memory import estimate_learner_memory
 from gymposium_train.learner.rows import Row, Span
 
 RESULTS = Path(__file__).parent / "results"
@@ -193,7 +193,7 @@ def memory(size: Size) -> Iterator[Found]:
         for kept in (False, True):
             how = settings(precision="bf16", checkpointing=kept, token_budget=length)
             half = length // 2
-            guess = memory_of_learner(
+            guess = estimate_learner_memory(
                 lambda: made(size, torch.bfloat16, on=torch.device("meta")), how, prompt=length - half, reply=half
             ).total
             found: Found = {"tokens": length, "checkpointing": kept, "estimated GiB": guess / 2**30}

@@ -21,7 +21,7 @@ from gymposium.replies.reading import get_reader
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import load_model
-from gymposium_train.run.lessons import RandomPlay, list_texts, winners_moves
+from gymposium_train.run.lessons import RandomPlay, list_texts, list_winners_moves
 
 NAME = "in-process"
 SIZES = {
@@ -40,7 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def main(given: argparse.Namespace) -> None:
     game, prompting = load_game(CONFIG.games[0]), CONFIG.prompting
     play = RandomPlay(game, prompting.prompt, get_reader(prompting.reply), seed=CONFIG.seed, tag="texts")
-    texts = list(list_texts(winners_moves(play.play(500))))
+    texts = list(list_texts(list_winners_moves(play.play(500))))
     comparisons, shares = [], []
     for name, size in list(SIZES.items())[: 1 if given.small_only else None]:
         with tempfile.TemporaryDirectory() as directory:

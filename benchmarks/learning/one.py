@@ -31,8 +31,8 @@ from gymposium_train.config.overrides import Override, parse_override
 from gymposium_train.config.reading import build_config, read_config, read_data
 from gymposium_train.config.writing import config_to_data
 from gymposium_train.run.api import train
-from gymposium_train.run.fitting import fitted
-from gymposium_train.util.progress import say
+from gymposium_train.run.fitting import fit_config
+from gymposium_train.util.progress import print_message
 
 COLD_START, TRAINED, CONTROL, RANDOM = "cold start", "trained", "control", "random play"
 """Who is measured."""
@@ -91,7 +91,7 @@ def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_tra
     """
     path, config = run_directory(runs, task, seed), make_config(task, seed, runs, settings)
     run = RunDirectory(path)
-    if run.config_file.is_file() and read_config(run.config_file) != fitted(config):
+    if run.config_file.is_file() and read_config(run.config_file) != fit_config(config):
         raise BadOption(
             f"{path} was made with other settings than {task.file.name} has now. Delete it, or name another folder "
             f"for the runs with --runs."
@@ -120,7 +120,7 @@ def measure(task: Task, run: RunDirectory) -> dict[str, Any]:
         for game in config.games:
             if who == RANDOM and not load_game(game).spec.plays_at_random:
                 continue
-            say(f"measures: {who} in {game}")
+            print_message(f"measures: {who} in {game}")
             found.setdefault(who, {})[game] = figures(game, player, config.seed, who.replace(" ", "-"))
     settings = config_to_data(config)
     if task.demonstrations:

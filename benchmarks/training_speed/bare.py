@@ -21,7 +21,7 @@ from benchmarks.training_speed.work import Work
 from gymposium.util.streams import stream
 from gymposium_agents.chat.tokens import Completion, Sampling
 from gymposium_train.config import Optimizer
-from gymposium_train.learner.minibatches import minibatches
+from gymposium_train.learner.minibatches import make_minibatches
 from gymposium_train.learner.rows import Row, Tokens
 from gymposium_train.objective.ppo import PpoSettings
 from gymposium_train.objective.protocol import ObjectiveSettings
@@ -52,7 +52,7 @@ def update(
     norms = []
     for epoch in range(settings.epochs):
         rng = stream(work.update["seed"], "epoch", epoch)
-        batches = minibatches(work.rows, settings.minibatches, rng)
+        batches = make_minibatches(work.rows, settings.minibatches, rng)
         for batch in batches:
             optimizer.zero_grad(set_to_none=True)
             for first in range(0, len(batch), MICRO_BATCH):

@@ -19,7 +19,7 @@ from gymposium.util.streams import stream
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
-from gymposium_train.learner.memory import memory_of_learner
+from gymposium_train.learner.memory import estimate_learner_memory
 from gymposium_train.learner.rows import Row, Span
 from gymposium_train.run.memory import return_large_blocks
 
@@ -76,7 +76,7 @@ def settled(how: dict[str, Any]) -> tuple[Optimizer, Callable[[], Any], int, int
 def estimate(how: dict[str, Any]) -> float:
     """MiB of an update at its peak, as estimated."""
     settings, make, _, prompt = settled(how)
-    return memory_of_learner(make, settings, prompt=prompt, reply=REPLY).total / 2**20
+    return estimate_learner_memory(make, settings, prompt=prompt, reply=REPLY).total / 2**20
 
 
 def found(how: dict[str, Any]) -> float:

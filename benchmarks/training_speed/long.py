@@ -30,7 +30,7 @@ from benchmarks.training_speed.scale import Scale, ratios, shown, spread
 from gymposium.util.streams import stream
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
-from gymposium_train.learner.attention import PackedRow, attend
+from gymposium_train.learner.attention import PackedRow, compute_attention
 from gymposium_train.learner.head import LOGIT_BYTES
 from gymposium_train.learner.rows import Row, Span
 from gymposium_train.run.memory import return_large_blocks
@@ -183,7 +183,8 @@ def attention(length: int, repeats: int) -> dict[str, Any]:
             torch.randn(1, count, sum(lengths), 64, generator=generator, requires_grad=True) for count in (4, 2, 2)
         ]
         start = time.process_time()
-        attend(layer, heads[0], heads[1], heads[2], None, packed=PackedRow(lengths, "blocks"))[0].sum().backward()  # type: ignore[no-untyped-call]
+        states, _ = compute_attention(layer, heads[0], heads[1], heads[2], None, packed=PackedRow(lengths, "blocks"))
+        states.sum().backward()  # type: ignore[no-untyped-call]
         return time.process_time() - start
 
     seconds((length,))

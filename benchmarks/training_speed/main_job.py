@@ -33,7 +33,15 @@ from gymposium_agents.models.small import make_small_model
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.protocol import Demonstration
-from gymposium_train.run.lessons import RandomPlay, batches, imitate, list_moves, list_texts, tokenized, winners_moves
+from gymposium_train.run.lessons import (
+    RandomPlay,
+    imitate_batches,
+    list_moves,
+    list_texts,
+    list_winners_moves,
+    mix_batches,
+    tokenize_lessons,
+)
 
 SIDES = {"ours": "gymposium", "transformers": "transformers' generate, left-padded", "bare": "bare PyTorch loop"}
 
@@ -71,17 +79,19 @@ def prepare(directory: Path, config: TrainConfig) -> list[Demonstration]:
         load_game(config.games[0]), prompting.prompt, get_reader(prompting.reply), seed=config.seed, tag="cold-start"
     )
     assert cold.matches is not None
-    lessons = winners_moves(play.play(cold.matches))
+    lessons = list_winners_moves(play.play(cold.matches))
     texts, moves = list_texts(lessons), list_moves(lessons)
     make_small_model(directory, texts, seed=config.seed, size=config.model.small, moves=moves)
     loaded = load_model(directory)
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer)
     room = config.model.small.context
-    lot = tokenized(lessons, loaded.chat, room=room, max_tokens=prompting.room).demonstrations
-    for _ in imitate(learner, batches([lot], cold.batch, config.seed), cold, progress=lambda n: n / cold.steps):
+    lot = tokenize_lessons(lessons, loaded.chat, room=room, max_tokens=prompting.room).demonstrations
+    for _ in imitate_batches(
+        learner, mix_batches([lot], cold.batch, config.seed), cold, progress=lambda n: n / cold.steps
+    ):
         pass
     loaded.save(directory)
-    return next(batches([lot], cold.batch, config.seed, "benchmark"))
+    return next(mix_batches([lot], cold.batch, config.seed, "benchmark"))
 
 
 def with_lora(directory: Path, config: TrainConfig) -> LoadedModel:

@@ -19,7 +19,7 @@ from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.backends.local_model import LocalModel
 from gymposium_train.backends.trainee import make_trainee
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.schedules import Pace
+from gymposium_train.config.schedules import RunProgress
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.rows import Row, Tokens
@@ -175,7 +175,7 @@ def ours(config: TrainConfig, loaded: LoadedModel, directory: Path) -> Iterator[
             source=MatchRollouts(MatchPlanner(config, games, cast), LocalExecutor(config.engine.schedule)),
             credit=make_credit(config.credit),
             reward=make_reward(config.reward),
-            pace=Pace(config),
+            pace=RunProgress(config),
         )
         trainee.publish()
         yield Ours(training, learner, cast)

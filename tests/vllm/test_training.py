@@ -34,11 +34,11 @@ from gymposium_train.config import (
     TrainConfig,
     make_engine_table,
 )
-from gymposium_train.config.schedules import Pace
+from gymposium_train.config.schedules import RunProgress
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.rollout import LocalExecutor, MatchPlanner, MatchRollouts
-from gymposium_train.rollout.ahead import Ahead
+from gymposium_train.rollout.ahead import RolloutPrefetcher
 from gymposium_train.run.loop import Training
 
 from .conftest import RANK
@@ -75,7 +75,7 @@ def training(config: TrainConfig, run: Path) -> Iterator[tuple[Training, LoadedM
     with make_trainee(config, run, LocalModel(config, loaded, learner), games) as trainee:
         source = MatchRollouts(MatchPlanner(config, games, trainee.players), LocalExecutor(config.engine.schedule))
         paid, credit = CheckedReward("odd", count_odd_tokens), make_credit(config.credit)
-        made = {"trainee": trainee, "source": source, "credit": credit, "reward": paid, "pace": Pace(config)}
+        made = {"trainee": trainee, "source": source, "credit": credit, "reward": paid, "pace": RunProgress(config)}
         yield Training(config=config, **made), loaded
 
 
@@ -97,7 +97,7 @@ def test_each_update_reaches_the_server(server: Server, model_directory: Path, t
     with training(config, tmp_path) as (run, _):
         assert run.trainee.publish()["sync/canary"] < 1e-4
         steps, versions = range(config.steps), [run.trainee.policy]
-        with Ahead(run.play, staleness, steps) as ahead:
+        with RolloutPrefetcher(run.play, staleness, steps) as ahead:
             for step in steps:
                 rollout, behind = ahead.take(step)
                 sampled = policies(rollout)

@@ -20,7 +20,7 @@ from safetensors.torch import save_file
 from gymposium.players.grammar import make_player
 from gymposium.records.scores import Score
 from gymposium_train.config import Prompting
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.reading import build_config, change_config, read_config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -352,7 +352,7 @@ def test_every_learning_task_trains_a_new_model(file: Path, tmp_path: Path, monk
     chats = tmp_path / "chats.jsonl"
     chats.touch()
     data = f"cold_start.data={json.dumps([str(chats)])}"
-    check(change_config(config, data) if task.demonstrations else config, at_hand=False)
+    check_config(change_config(config, data) if task.demonstrations else config, at_hand=False)
     assert config.control or any(anchor.startswith("no control") for anchor in task.anchors)  # the table says why
     asked = config.prompting  # how sharply it samples and what a slip costs are the algorithm's, like a learning rate
     assert asked == Prompting(temperature=asked.temperature, on_illegal=asked.on_illegal)  # compact prompts, bare moves
@@ -480,7 +480,7 @@ def test_same_trains_with_every_credit_and_objective(monkeypatch: pytest.MonkeyP
     configs = [build_config(data) for data in import_module("benchmarks.same.checkout").cases(ROOT).values()]
     assert len(configs) == 16
     for config in configs:
-        check(config, at_hand=False)
+        check_config(config, at_hand=False)
         assert config.steps == 3
     assert {config.credit.kind for config in configs} == {"grpo", "rloo", "baseline", "rae", "gae", "gigpo"}
     assert {config.objective.kind for config in configs} == {"ppo", "gspo", "cispo", "pg"}

@@ -36,7 +36,7 @@ from gymposium_agents.models.loading import (
 from gymposium_agents.models.merge import merge_lora
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train import TrainConfig
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.problems import BadConfig
 
 CODE = """
@@ -105,7 +105,7 @@ def test_model_code_is_not_run(model_with_code: Path, marker: Path, tmp_path: Pa
         with pytest.raises(GymposiumError, match=r"contains Python code. It is not run.*trust_remote_code=true"):
             use()
     with pytest.raises(BadConfig, match="trust_remote_code=true"):
-        check(config)
+        check_config(config)
     assert not marker.exists()
 
 

@@ -17,9 +17,9 @@ from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.models.small import make_small_model
 from gymposium_train import train
 from gymposium_train.config.backend_checks import find_backend_checks
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.outline import outline_run
-from gymposium_train.config.permitted import check_permitted, names_to_allow
+from gymposium_train.config.permitted import check_permitted, list_names_to_allow
 from gymposium_train.config.problems import BadConfig
 
 from .runs import make_config
@@ -49,7 +49,7 @@ REFUSED: list[tuple[Mapping[str, Any], str]] = [
 def test_unsupported_settings_are_refused(tables: dict[str, Any], reason: str, model_directory: Path) -> None:
     config = make_config(model_directory, "http://127.0.0.1:9", **tables)
     with pytest.raises(BadConfig) as refused:
-        check(config, at_hand=False)  # nothing is asked of the service
+        check_config(config, at_hand=False)  # nothing is asked of the service
     assert reason in str(refused.value)
 
 
@@ -91,10 +91,10 @@ def test_refuses_differing_tokenizers(
     make_small_model(other, game_texts[:50], seed=2, size=size)
     config = make_config(other, server.url, backend={"model": str(model_directory)})
     with pytest.raises(BadConfig, match=rf"model.name = {other}: its tokenizer differs from that of {model_directory}"):
-        check(config)
+        check_config(config)
     same = tmp_path / "same"
     shutil.copytree(model_directory, same)
-    check(make_config(same, server.url, backend={"model": str(model_directory)}))
+    check_config(make_config(same, server.url, backend={"model": str(model_directory)}))
 
 
 def test_dry_run_shows_refusals_and_cost(model_directory: Path) -> None:
@@ -139,4 +139,4 @@ def test_config_files_cannot_redirect_the_key(model_directory: Path) -> None:
         PermissionRequired, match=r"backend\.base_url: it opens an address that rows and a key are sent to"
     ):
         check_permitted(elsewhere)
-    assert names_to_allow(elsewhere) == ["https://example.org/tinker"]
+    assert list_names_to_allow(elsewhere) == ["https://example.org/tinker"]

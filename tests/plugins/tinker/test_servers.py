@@ -30,7 +30,7 @@ from gymposium_tinker.service import (
 )
 from gymposium_tinker.settings import TinkerSettings
 from gymposium_train.backends.protocol import BackendStart
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.reading import build_config
 
@@ -93,13 +93,13 @@ def test_documented_command_is_accepted(model_directory: Path) -> None:
         "credit": {"kind": "grpo"},
     }
     config = build_config({**table, "backend": {"kind": "tinker"}})
-    check(config, at_hand=False)
+    check_config(config, at_hand=False)
     assert config.optimizer.epochs * config.optimizer.minibatches > 1
     assert config.optimizer.target_kl == 0.0
     assert build_config(table).optimizer.target_kl > 0.0
     given = build_config({**table, "backend": {"kind": "tinker"}, "optimizer": {"target_kl": 0.1}})
     with pytest.raises(GymposiumError, match=r"optimizer.target_kl = 0\.1: an optimizer step is sent together"):
-        check(given, at_hand=False)
+        check_config(given, at_hand=False)
 
 
 def test_missing_context_length_is_accepted(sparse: TinkerSettings, model_directory: Path) -> None:
@@ -145,7 +145,7 @@ def test_unreachable_server_is_reported_at_once(model_directory: Path) -> None:
         ):
             check_answers(settings)
         with pytest.raises(GymposiumError, match="No Tinker service answers"):
-            check(make_config(model_directory, str(settings.base_url)))
+            check_config(make_config(model_directory, str(settings.base_url)))
 
 
 def test_sdk_errors_are_translated_but_callback_errors_propagate() -> None:

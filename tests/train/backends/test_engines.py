@@ -20,7 +20,7 @@ from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.backends.local_model import LocalModel
 from gymposium_train.backends.trainee import make_trainee
 from gymposium_train.config import Lora, Model, Prompting, TrainConfig, make_engine_table
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.reading import build_config
 
 PLUGIN = """
@@ -104,7 +104,7 @@ def test_run_publishes_to_the_engine_and_closes_it(plugin: object, model_directo
         engine=make_engine_table("strange", staleness=1, workers=2),
         prompting=Prompting(max_tokens=4),
     )
-    check(config, at_hand=False)
+    check_config(config, at_hand=False)
     loaded, learner = learning(model_directory, "lora")
     with make_trainee(config, tmp_path, LocalModel(config, loaded, learner), [load_game("kuhn_poker")]) as trainee:
         trainee.publish()
@@ -122,7 +122,7 @@ def test_run_publishes_to_the_engine_and_closes_it(plugin: object, model_directo
 
 def test_unservable_configs_are_refused(plugin: object) -> None:
     with pytest.raises(GymposiumError, match=r"engine.kind = strange: this engine receives an adapter"):
-        check(TrainConfig(games=("kuhn_poker",), model=Model(tune="full"), engine=make_engine_table("strange")))
+        check_config(TrainConfig(games=("kuhn_poker",), model=Model(tune="full"), engine=make_engine_table("strange")))
     with pytest.raises(GymposiumError, match=r'engine.kind = "strang": it must be one of .*strange'):
         build_config({"games": ["kuhn_poker"], "engine": {"kind": "strang"}})
     with pytest.raises(GymposiumError, match=r"engine.workers = true: it must be a whole number"):

@@ -26,7 +26,7 @@ from gymposium_train.backends.trainee import Trainee, make_trainee
 from gymposium_train.config import Lora, Model, Pool, Prompting, RolloutSettings, Stage, TrainConfig, make_engine_table
 from gymposium_train.learner import LocalLearner
 from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, StepRollout, roll_out
-from gymposium_train.rollout.ahead import Ahead
+from gymposium_train.rollout.ahead import RolloutPrefetcher
 from gymposium_train.rollout.protocol import PlayerSource
 
 WAYS = [("shared", "lora"), ("own", "lora"), ("shared", "full"), ("own", "full")]
@@ -225,7 +225,7 @@ def test_concurrent_rollouts_use_one_policy_each(model_directory: Path, tmp_path
 
         it.who.publish()
         versions = []
-        with Ahead(play, 1, range(6)) as ahead:
+        with RolloutPrefetcher(play, 1, range(6)) as ahead:
             for step in range(6):
                 rollout, _ = ahead.take(step)
                 sampled = {

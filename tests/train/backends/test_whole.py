@@ -11,7 +11,7 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import BASE, Policy
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.models.loading import LoadedModel, load_model
-from gymposium_train.backends.publishing.whole import HostedModels
+from gymposium_train.backends.publishing.whole import HostedModelPublisher
 
 
 class _Engine(TransformersEngine):
@@ -39,7 +39,7 @@ def test_shared_directories_leak_and_accept_no_files(model_directory: Path, tmp_
         (exchange / "learner-v000000001" / "planted").touch()
     loaded = load_model(model_directory)
     engine = _Engine(loaded)
-    publisher = HostedModels(loaded, engine, tmp_path / "versions", "learner", torch.float32, exchange=exchange)
+    publisher = HostedModelPublisher(loaded, engine, tmp_path / "versions", "learner", torch.float32, exchange=exchange)
     publisher.publish(Policy("learner", 1))
     assert "model.safetensors" in engine.files
     assert "planted" not in engine.files
@@ -51,6 +51,6 @@ def test_unwritable_directory_is_an_error(model_directory: Path, tmp_path: Path)
     (tmp_path / "file").touch()
     loaded = load_model(model_directory)
     with pytest.raises(GymposiumError, match=r"Name another directory in engine\.exchange"):
-        HostedModels(
+        HostedModelPublisher(
             loaded, _Engine(loaded), tmp_path, "learner", torch.float32, exchange=tmp_path / "file" / "exchange"
         )

@@ -23,7 +23,7 @@ from gymposium_train.config.reading import (
     parse_toml_config,
     read_config,
 )
-from gymposium_train.config.schedules import Pace, entropy_weight, growth, learning_rate
+from gymposium_train.config.schedules import RunProgress, compute_entropy_weight, compute_growth, compute_learning_rate
 from gymposium_train.config.writing import config_to_data, config_to_json, config_to_toml
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.rae import RaeSettings
@@ -291,12 +291,12 @@ def test_group_sizes_grow_and_rates_fall() -> None:
         *("steps=5", "rollout.group_size=10", "rollout.growth=4", "entropy.weight=0.1", "entropy.final_share=0"),
         "optimizer.warmup_steps=2",
     )
-    pace = Pace(config)
-    assert [round(10 * growth(config, pace(step))) for step in range(5)] == [10, 14, 20, 28, 40]
-    assert [entropy_weight(config, pace(step)) for step in (0, 4)] == [0.1, 0.0]
+    pace = RunProgress(config)
+    assert [round(10 * compute_growth(config, pace(step))) for step in range(5)] == [10, 14, 20, 28, 40]
+    assert [compute_entropy_weight(config, pace(step)) for step in (0, 4)] == [0.1, 0.0]
     rate = config.optimizer.learning_rate
-    assert learning_rate(config, pace(0), 0) == rate / 2
-    assert learning_rate(config, pace(4), 4) == pytest.approx(rate * config.optimizer.final_rate)
+    assert compute_learning_rate(config, pace(0), 0) == rate / 2
+    assert compute_learning_rate(config, pace(4), 4) == pytest.approx(rate * config.optimizer.final_rate)
     assert [pace.is_over(done) for done in (0, 4, 5)] == [False, False, True]
 
 
@@ -310,7 +310,7 @@ def test_group_sizes_grow_and_rates_fall() -> None:
 )
 def test_learning_rate_follows_its_schedule(schedule: str, shares: list[float]) -> None:
     config = change_config(BASE, "steps=5", "optimizer.warmup_steps=0", f"optimizer.schedule={schedule}")
-    rates = [learning_rate(config, Pace(config)(step), step) for step in range(5)]
+    rates = [compute_learning_rate(config, RunProgress(config)(step), step) for step in range(5)]
     assert [rate / config.optimizer.learning_rate for rate in rates] == pytest.approx(shares, abs=1e-4)
 
 
@@ -322,7 +322,7 @@ def test_adamw_settings_are_validated(wrong: str) -> None:
 
 def test_budget_is_used_up_for_any_step_cost() -> None:
     """It ends with the step that comes nearest to it, and is counted from what the cold start left of it."""
-    pace = Pace(change_config(BASE, "budget=100"), used=40.0)
+    pace = RunProgress(change_config(BASE, "budget=100"), used=40.0)
     assert pace(0) == 0.0
     progress = []
     for step, seconds in enumerate((20.0, 16.0, 12.0, 7.0)):
@@ -333,7 +333,7 @@ def test_budget_is_used_up_for_any_step_cost() -> None:
     assert not pace.is_over(4)
     pace.step(4.0)
     assert pace.is_over(5)
-    late = Pace(change_config(BASE, "budget=100"), used=130.0)
+    late = RunProgress(change_config(BASE, "budget=100"), used=130.0)
     assert not late.is_over(0), "a run takes one step at least"
     late.step(1.0)
     assert late.is_over(1)

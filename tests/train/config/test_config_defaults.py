@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from gymposium.cli.main import app
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_train.config import ColdStart, Optimizer, Prompting, RolloutSettings, TrainConfig, defaults
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.defaults import ALL_WEIGHTS, PRETRAINED
 from gymposium_train.config.engine import make_engine_table
 from gymposium_train.config.overrides import parse_override
@@ -74,7 +74,7 @@ def test_hub_models_get_pretrained_defaults(tmp_path: Path) -> None:
     assert values(NAMED) == expected
     assert (NAMED.cold_start.steps, NAMED.optimizer.learning_rate) == (0, 2e-4)
     assert (NAMED.prompting.prompt, NAMED.prompting.reply, NAMED.prompting.max_tokens) == ("full", "tags", None)
-    check(NAMED, at_hand=False)
+    check_config(NAMED, at_hand=False)
 
 
 def test_unnamed_model_uses_class_defaults() -> None:
@@ -138,7 +138,7 @@ def test_written_configs_are_complete_and_round_trip() -> None:
     for config in back:  # they are given now
         small = change_config(config, "model.name=")
         assert values(small) == values(NAMED)
-        check(small, at_hand=False)
+        check_config(small, at_hand=False)
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ import pytest
 from gymposium import load_game
 from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.reading import build_config, change_config
 from gymposium_train.config.schema import format_path, list_settings
 from gymposium_train.config.unused import USES, find_unused
 from gymposium_train.config.writing import config_to_data
-from gymposium_train.run.measures import panel
+from gymposium_train.run.measures import list_panel
 
 BASE = build_config({"games": ["tic_tac_toe"]})
 
@@ -27,23 +27,23 @@ def list_problems(*overrides: str, at_hand: bool = False) -> Sequence[str]:
     """What is said of the defaults with these settings."""
     config = change_config(BASE, *overrides)
     try:
-        check(config, at_hand=at_hand)
+        check_config(config, at_hand=at_hand)
     except BadConfig as error:
         return error.problems
     return ()
 
 
 def test_defaults_make_sense() -> None:
-    check(TrainConfig(games=("tic_tac_toe",)))
-    check(TrainConfig(games=("tic_tac_toe", "kuhn_poker", "2048"), control=True))
+    check_config(TrainConfig(games=("tic_tac_toe",)))
+    check_config(TrainConfig(games=("tic_tac_toe", "kuhn_poker", "2048"), control=True))
 
 
 @pytest.mark.parametrize("seats", [3, 4, 5, 6])
 def test_defaults_make_sense_for_any_number_of_seats(seats: int) -> None:
     game = load_game(f"universal_poker(players={seats})")
     config = TrainConfig(games=(game.name, "tic_tac_toe"))
-    check(config)
-    for matches, default in zip(panel(config.evaluation, game).values(), (1000, 200), strict=True):
+    check_config(config)
+    for matches, default in zip(list_panel(config.evaluation, game).values(), (1000, 200), strict=True):
         assert matches % seats == 0
         assert default <= matches < default + seats
 

@@ -13,7 +13,7 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium_train.credit.baseline import Baseline, BaselineSettings
 from gymposium_train.credit.gae import Gae, GaeSettings
 from gymposium_train.credit.gigpo import Gigpo, GigpoSettings
-from gymposium_train.credit.grpo import Grpo, GrpoSettings, group_advantages
+from gymposium_train.credit.grpo import Grpo, GrpoSettings, compute_group_advantages
 from gymposium_train.credit.protocol import BadEpisode, Credit, Episode, RatedGroup
 from gymposium_train.credit.rae import Rae, RaeSettings
 from gymposium_train.credit.rloo import Rloo, RlooSettings
@@ -36,16 +36,16 @@ def make_gigpo(gamma: float, step_weight: float, *, normalise: bool = False) -> 
 
 def test_grpo_matches_its_formula() -> None:
     rewards = [1.0, 0.0, 0.0, 1.0]
-    assert group_advantages(rewards, normalise=True) == pytest.approx(
+    assert compute_group_advantages(rewards, normalise=True) == pytest.approx(
         (np.array(rewards) - 0.5) / (np.std(rewards, ddof=1) + 1e-8)
     )
-    assert group_advantages(rewards, normalise=False) == pytest.approx([0.5, -0.5, -0.5, 0.5])
-    assert group_advantages([-1.0, 1.0], normalise=False) == pytest.approx([-1.0, 1.0])
+    assert compute_group_advantages(rewards, normalise=False) == pytest.approx([0.5, -0.5, -0.5, 0.5])
+    assert compute_group_advantages([-1.0, 1.0], normalise=False) == pytest.approx([-1.0, 1.0])
 
 
 @given(rewards=group_rewards, normalise=st.booleans())
 def test_groups_are_centered_and_ties_give_no_credit(rewards: list[float], *, normalise: bool) -> None:
-    found = group_advantages(rewards, normalise=normalise)
+    found = compute_group_advantages(rewards, normalise=normalise)
     if len(set(rewards)) == 1:
         assert found is None
         return
@@ -56,9 +56,9 @@ def test_groups_are_centered_and_ties_give_no_credit(rewards: list[float], *, no
 
 @given(rewards=group_rewards, scale=st.floats(0.01, 100), shift=st.floats(-5, 5))
 def test_normalized_credit_is_scale_invariant(rewards: list[float], scale: float, shift: float) -> None:
-    found = group_advantages(rewards, normalise=True)
+    found = compute_group_advantages(rewards, normalise=True)
     if found is not None:
-        moved = group_advantages([reward * scale + shift for reward in rewards], normalise=True)
+        moved = compute_group_advantages([reward * scale + shift for reward in rewards], normalise=True)
         assert moved == pytest.approx(found, abs=1e-4)
 
 

@@ -16,9 +16,9 @@ from gymposium_train.config import Kl, Optimizer, Precision
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import Learner, LocalLearner, Loss
 from gymposium_train.learner.distributed import DistributedLearner
-from gymposium_train.learner.parallel.parts import full
-from gymposium_train.learner.parallel.world import Processes, joined
-from gymposium_train.learner.precision import compute_type
+from gymposium_train.learner.parallel.parts import all_gather_tensor
+from gymposium_train.learner.parallel.world import Processes, join_processes
+from gymposium_train.learner.precision import choose_compute_type
 from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.learner.rows import Row
 from gymposium_train.objective.cispo import Cispo, CispoSettings
@@ -65,7 +65,7 @@ MOVING: dict[str, tuple[str, Loss, dict[str, Any]]] = {
 
 def model(directory: Path, tune: str, precision: Precision) -> LoadedModel:
     """A model with a LoRA that is not zero, so that every part of it has a gradient."""
-    loaded = load_model(directory, dtype=torch.float32 if tune == "full" else compute_type(precision))
+    loaded = load_model(directory, dtype=torch.float32 if tune == "full" else choose_compute_type(precision))
     if tune == "full":
         return loaded
     tuned = attach_lora(loaded.model, rank=RANK, alpha=8, seed=3)
@@ -79,7 +79,7 @@ def model(directory: Path, tune: str, precision: Precision) -> LoadedModel:
 
 def without_weights(directory: Path, tune: str, precision: Precision) -> Any:
     """That model on the `meta` device."""
-    empty = load_skeleton(directory, dtype=torch.float32 if tune == "full" else compute_type(precision)).eval()
+    empty = load_skeleton(directory, dtype=torch.float32 if tune == "full" else choose_compute_type(precision)).eval()
     if tune == "full":
         return empty
     with torch.device("meta"):
@@ -138,7 +138,9 @@ def gradients(directory: Path, rows: list[Row], world: Processes, name: str) -> 
         found["scores"] = mine.score([(row.ids[:-1], row.ids[-1:]) for row in rows])
 
     made.do(work)
-    found["gradients"] = {n: full(p.grad) for n, p in made.local._stepper.named.items() if p.grad is not None}
+    found["gradients"] = {
+        n: all_gather_tensor(p.grad) for n, p in made.local._stepper.named.items() if p.grad is not None
+    }
     return found
 
 
@@ -202,7 +204,7 @@ def moved(directory: Path, rows: list[Row], world: Processes, tune: str, precisi
 
 def weights(local: LocalLearner) -> dict[str, torch.Tensor]:
     """The trained weights, complete in every process."""
-    return {f"weights|{name}": full(p.detach()).clone() for name, p in local._stepper.named.items()}
+    return {f"weights|{name}": all_gather_tensor(p.detach()).clone() for name, p in local._stepper.named.items()}
 
 
 def everything(
@@ -228,7 +230,7 @@ if __name__ == "__main__":
     place, directory, experts = map(Path, sys.argv[1:])
     torch.set_num_threads(1)
     given = torch.load(place / "given.pt", weights_only=False)
-    with joined() as processes:
+    with join_processes() as processes:
         result = everything(directory, experts, given["rows"], processes, given["alone"])
         group = torch.distributed.distributed_c10d._get_default_group()
         result["limit"] = group._get_backend(torch.device("cpu")).options._timeout

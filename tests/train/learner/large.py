@@ -14,7 +14,7 @@ from transformers import Qwen3Config, Qwen3ForCausalLM
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
 from gymposium_train.learner.distributed import DistributedLearner
-from gymposium_train.learner.parallel.world import Processes, joined
+from gymposium_train.learner.parallel.world import Processes, join_processes
 from gymposium_train.run.checkpoints import load_checkpoint, save_checkpoint
 
 PAIRS = [((1, 2), (3,))]
@@ -61,7 +61,7 @@ def do(world: Processes, learner: DistributedLearner, work: Callable[[], object]
 
 def main(place: Path) -> None:
     torch.set_num_threads(1)
-    with joined() as world:
+    with join_processes() as world:
         local = made(world)
         learner = DistributedLearner(local)
         do(world, learner, lambda: learner.imitate(PAIRS, 1e-3))

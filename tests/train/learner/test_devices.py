@@ -13,7 +13,7 @@ import torch
 from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome
 from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings
 from gymposium_train.config import Model, TrainConfig, make_engine_table
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.devices import find_argument, find_device_problem, visible_gpus
 from gymposium_train.config.problems import BadConfig
 
@@ -116,7 +116,7 @@ def test_run_with_a_shared_gpu_is_refused_before_start(tmp_path: Path, monkeypat
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(BadConfig, match=r"engine.kind = vllm: learner and server would share GPU 0"):
-        check(TrainConfig(games=("tic_tac_toe",), model=Model(tune="lora"), engine=make_engine_table("vllm")))
-    check(
+        check_config(TrainConfig(games=("tic_tac_toe",), model=Model(tune="lora"), engine=make_engine_table("vllm")))
+    check_config(
         TrainConfig(games=("tic_tac_toe",), model=Model(tune="lora"), engine=make_engine_table("vllm", arguments=SHARE))
     )

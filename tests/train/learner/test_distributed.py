@@ -20,7 +20,7 @@ from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner, tensor_files
 from gymposium_train.learner.parallel.world import ALONE, COLLECTIVE_TIMEOUT, Processes
 from gymposium_train.learner.rows import Row, Span
-from gymposium_train.learner.shares import shares
+from gymposium_train.learner.shares import iterate_shares
 
 from . import child
 
@@ -110,7 +110,7 @@ def check_precision(alone: dict[str, Any], first: dict[str, Any], second: dict[s
 @pytest.mark.parametrize("lengths", [[3], [5, 9, 2, 2, 7], [4] * 12])
 def test_shares_cover_sequences_once_with_equal_steps(size: int, layout: str, lengths: list[int]) -> None:
     sequences = [Row((n,) * length, (Span(1, 2),)) for n, length in enumerate(lengths)]
-    each = [[*shares(sequences, 10, layout, Processes(rank, size))] for rank in range(size)]
+    each = [[*iterate_shares(sequences, 10, layout, Processes(rank, size))] for rank in range(size)]
     assert len({len(mine) for mine in each}) == 1
     counted = [sequence for mine in each for batch, real in mine if real for sequence in batch]
     assert sorted(one.ids[0] for one in counted) == [*range(len(lengths))]

@@ -19,7 +19,7 @@ from gymposium_train.config import Bypass, DecoupledMismatch, Kl, Mismatch, Opti
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss, head
 from gymposium_train.learner.rows import Row, Span, fill_spans
-from gymposium_train.objective.aggregate import turn_weights
+from gymposium_train.objective.aggregate import compute_turn_weights
 from gymposium_train.objective.cispo import Cispo, CispoSettings
 from gymposium_train.objective.gspo import Gspo, GspoSettings
 from gymposium_train.objective.make import OBJECTIVES, make_objective
@@ -104,7 +104,7 @@ def move_entropies(logits: torch.Tensor, span: Span) -> torch.Tensor:
 )
 def test_gradient_matches_the_explicit_loss(loaded: LoadedModel, rows: list[Row], kind: Any, aggregate: Any) -> None:
     turns = [(n, span) for n, row in enumerate(rows) for span in row.spans]
-    weights = turn_weights([(n, len(span)) for n, span in turns], aggregate)
+    weights = compute_turn_weights([(n, len(span)) for n, span in turns], aggregate)
     # so that ratios are not 1, and some are clipped
     engine = [tuple(logprob - 0.3 for logprob in span.engine) for _, span in turns]
     rows = fill_spans(rows, weight=weights, engine=engine)

@@ -22,7 +22,7 @@ from gymposium_agents.players.distribution import find_continuations
 from gymposium_train.config import DecoupledMismatch, Kl, Optimizer
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss, head
-from gymposium_train.learner.minibatches import minibatches
+from gymposium_train.learner.minibatches import make_minibatches
 from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.learner.rows import Row, Span, fill_spans
 
@@ -402,7 +402,7 @@ def test_no_tensor_is_as_large_as_vocabulary_times_prompt_length(
 @given(prompts=st.lists(st.integers(0, 5), min_size=1, max_size=40), parts=st.integers(1, 5), seed=st.integers(0, 9))
 def test_minibatches_cover_rows_once_and_keep_prompts_together(prompts: list[int], parts: int, seed: int) -> None:
     rows = [Row((p, 1), (Span(1, 2, (0.0,), advantage=float(i)),)) for i, p in enumerate(prompts)]
-    found = minibatches(rows, parts, random.Random(seed))
+    found = make_minibatches(rows, parts, random.Random(seed))
     assert 1 <= len(found) <= parts
     assert sorted(row.spans[0].advantage for batch in found for row in batch) == list(range(len(rows)))
     most = math.ceil(len(rows) / parts)

@@ -14,7 +14,7 @@ from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import load_model, load_skeleton
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
-from gymposium_train.learner.memory import _peak, memory_of_learner
+from gymposium_train.learner.memory import _measure_peak, estimate_learner_memory
 from gymposium_train.learner.rows import Row, Span
 
 from .test_attention import CONFIGS
@@ -48,10 +48,10 @@ def rows() -> list[Row]:
 def test_estimates_match_allocated_tensors(how: dict[str, Any], lora: bool) -> None:
     dtype = torch.bfloat16 if how.get("precision") else torch.float32
     settings = Optimizer(epochs=1, minibatches=1, token_budget=ROWS * (PROMPT + REPLY), **how)
-    found = memory_of_learner(lambda: make(lora=lora, dtype=dtype), settings, prompt=PROMPT, reply=REPLY)
+    found = estimate_learner_memory(lambda: make(lora=lora, dtype=dtype), settings, prompt=PROMPT, reply=REPLY)
     learner = LocalLearner(make(lora=lora, dtype=dtype), 0, settings)
     learner.update(rows(), learning_rate=1e-3)
-    with _peak() as peak:
+    with _measure_peak() as peak:
         learner.update(rows(), learning_rate=1e-3)
     made = found.activations + found.logits
     if not lora or how["layout"] != "shared":  # gradients are made anew
@@ -76,7 +76,7 @@ def test_estimates_count_experts(moe_directory: Path, tune: str, dtype: torch.dt
         return attach_lora(model, rank=4, alpha=8, seed=0).to(dtype) if tune == "lora" else model
 
     settings = Optimizer(layout="packed", token_budget=ROWS * (PROMPT + REPLY))
-    found = memory_of_learner(make_experts, settings, prompt=PROMPT, reply=REPLY)
+    found = estimate_learner_memory(make_experts, settings, prompt=PROMPT, reply=REPLY)
     parameters = dict(load_model(moe_directory).model.named_parameters())
     total = sum(p.numel() for p in parameters.values())
     experts = sum(p.numel() for name, p in parameters.items() if ".experts." in name)
@@ -88,7 +88,7 @@ def test_estimates_count_experts(moe_directory: Path, tune: str, dtype: torch.dt
 def test_estimates_count_4_bit_weights() -> None:
     settings = Optimizer(layout="packed", token_budget=64)
     found, small = (
-        memory_of_learner(lambda: make(lora=True), settings, prompt=40, reply=8, four_bits=bits)
+        estimate_learner_memory(lambda: make(lora=True), settings, prompt=40, reply=8, four_bits=bits)
         for bits in (False, True)
     )
     linear = sum(m.weight.numel() for m in make().get_decoder().modules() if isinstance(m, torch.nn.Linear))

@@ -18,10 +18,10 @@ from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_train.config import ColdStart, DecoupledMismatch, Kl, Optimizer, Precision
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss
-from gymposium_train.learner.precision import Masters, compute_type
+from gymposium_train.learner.precision import MasterWeights, choose_compute_type
 from gymposium_train.learner.rows import Row, fill_spans
 from gymposium_train.run.checkpoints import load_checkpoint, save_checkpoint
-from gymposium_train.run.lessons import imitate
+from gymposium_train.run.lessons import imitate_batches
 
 from .conftest import TEMPERATURE
 
@@ -78,7 +78,7 @@ def test_cold_start_changes_as_many_weights_in_bf16(model_directory: Path, rate:
         before = weights(learner)
         pairs = [(loaded.chat.prompt(text), loaded.chat.reply("b2")) for text in ("x . o", "a", "b c")]
         settings = ColdStart(steps=10, learning_rate=rate)
-        for _ in imitate(learner, iter([pairs] * 10), settings, progress=lambda step: step / 10):
+        for _ in imitate_batches(learner, iter([pairs] * 10), settings, progress=lambda step: step / 10):
             pass
         shares.append(compute_changed_share(before, weights(learner)))
     assert shares[0] > 0.95
@@ -203,7 +203,7 @@ def test_lora_computes_in_base_dtype_and_trains_in_float32(
 def test_float32_modules_of_an_architecture_stay(model_directory: Path) -> None:
     model = load_model(model_directory).model
     model._keep_in_fp32_modules_strict = {"self_attn_layer_norm", "layers.*.fc1"}
-    masters = Masters(dict(model.named_parameters()))
+    masters = MasterWeights(dict(model.named_parameters()))
     masters.compute_in(torch.bfloat16, model)
     kept = {name for name, p in model.named_parameters() if p.dtype == torch.float32}
     assert kept == {name for name in masters.named if "self_attn_layer_norm" in name or "fc1" in name}
@@ -213,9 +213,9 @@ def test_float32_modules_of_an_architecture_stay(model_directory: Path) -> None:
 
 def test_cpu_computes_in_float32_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert compute_type("auto") == compute_type("fp32") == torch.float32
-    assert compute_type("bf16") == torch.bfloat16
+    assert choose_compute_type("auto") == choose_compute_type("fp32") == torch.float32
+    assert choose_compute_type("bf16") == torch.bfloat16
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     for has, expected in ((True, torch.bfloat16), (False, torch.float32)):
         monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation, has=has: has)
-        assert compute_type("auto") == expected
+        assert choose_compute_type("auto") == expected

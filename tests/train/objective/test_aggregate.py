@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from torch import Tensor
 
 from gymposium.errors import BadOption
-from gymposium_train.objective.aggregate import turn_weights
+from gymposium_train.objective.aggregate import compute_turn_weights
 from gymposium_train.objective.cispo import Cispo, CispoSettings
 from gymposium_train.objective.gspo import Gspo, GspoSettings
 from gymposium_train.objective.ppo import Ppo, PpoSettings
@@ -36,7 +36,7 @@ TURNS = [(7, 1), (7, 3), (4, 2)]
     ],
 )
 def test_weights_match_hand_computation(how: Aggregation, expected: list[float]) -> None:
-    assert turn_weights(TURNS, how) == pytest.approx(expected)
+    assert compute_turn_weights(TURNS, how) == pytest.approx(expected)
 
 
 turns_of_a_step = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 6)), min_size=1, max_size=8)
@@ -57,7 +57,7 @@ def test_weights_match_the_named_mean(turns: list[tuple[int, int]], seed: int) -
         10.0: torch.stack([loss.sum() / 10.0 for loss in whole]).mean(),
     }
     for how in HOW:
-        weights = turn_weights(turns, how)
+        weights = compute_turn_weights(turns, how)
         found = sum((w * loss.sum() for w, loss in zip(weights, losses, strict=True)), torch.zeros(()))
         torch.testing.assert_close(found, expected[how])
 
@@ -77,7 +77,7 @@ def test_micro_batch_splits_give_the_same_gradient(
     features = [torch.randn(tokens, 3, generator=generator, dtype=torch.float64) for _, tokens in turns]
     olds = [-torch.rand(tokens, generator=generator, dtype=torch.float64) for _, tokens in turns]
     advantages = torch.randn(len(turns), generator=generator, dtype=torch.float64)
-    weights = turn_weights(turns, how)
+    weights = compute_turn_weights(turns, how)
 
     def compute_gradient(micro_batches: list[list[int]]) -> Tensor:
         theta = torch.tensor([0.3, -0.2, 0.5], dtype=torch.float64, requires_grad=True)
@@ -105,11 +105,11 @@ def test_micro_batch_splits_give_the_same_gradient(
 
 @pytest.mark.parametrize("how", HOW)
 def test_empty_step_has_no_weights(how: Aggregation) -> None:
-    assert turn_weights([], how) == []
+    assert compute_turn_weights([], how) == []
 
 
 def test_invalid_arguments_are_refused() -> None:
     with pytest.raises(BadOption, match="above 0"):
-        turn_weights(TURNS, 0.0)
+        compute_turn_weights(TURNS, 0.0)
     with pytest.raises(BadOption, match="without sampled tokens"):
-        turn_weights([(0, 0)], "token")
+        compute_turn_weights([(0, 0)], "token")

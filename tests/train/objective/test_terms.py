@@ -14,21 +14,21 @@ from gymposium.errors import BadOption
 from gymposium_train.objective.cispo import Cispo, CispoSettings
 from gymposium_train.objective.diagnostics import approx_kl, explained_variance
 from gymposium_train.objective.gspo import Gspo, GspoSettings
-from gymposium_train.objective.mismatch import masked, masked_turns, mismatch_kl, truncated
+from gymposium_train.objective.mismatch import compute_mismatch_kl, mask_ratio, mask_turns, truncate_ratio
 from gymposium_train.objective.pg import Pg, PgSettings
 from gymposium_train.objective.ppo import Ppo, PpoSettings
 from gymposium_train.objective.protocol import PolicyTokens
 from gymposium_train.objective.terms import (
-    entropy,
-    entropy_among,
-    illegality,
-    importance,
+    compute_entropy,
+    compute_entropy_among,
+    compute_illegality,
+    compute_importance,
+    compute_nll,
+    compute_value_loss,
     k1,
     k2,
     k3,
     k3_straight_through,
-    nll,
-    value_loss,
 )
 
 scores = st.lists(st.floats(-3, 3), min_size=5, max_size=5)
@@ -82,7 +82,7 @@ def at(scores: Tensor, among: Tensor) -> tuple[Tensor, Tensor]:
 def test_entropy_matches_torch() -> None:
     logits = torch.randn(3, 4, 7, generator=torch.Generator().manual_seed(0))
     expected = torch.distributions.Categorical(logits=logits).entropy()
-    torch.testing.assert_close(entropy(logits.log_softmax(-1)), expected)
+    torch.testing.assert_close(compute_entropy(logits.log_softmax(-1)), expected)
 
 
 def test_reply_tree_entropy_matches_hand_computation() -> None:
@@ -93,7 +93,7 @@ def test_reply_tree_entropy_matches_hand_computation() -> None:
     behind = torch.tensor([0.3, 0.3, 0.05, 0.05, 0.2, 0.1]).log()
     end = torch.tensor([0.1, 0.3, 0.2, 0.2, 0.1, 0.1]).log()
     among = torch.tensor([[1, 4, -1], [2, 3, -1], [0, -1, -1], [-1, -1, -1]])
-    found = entropy_among(*at(torch.stack([begin, behind, end, end]), among))
+    found = compute_entropy_among(*at(torch.stack([begin, behind, end, end]), among))
     first = math.log(3) - 2 / 3 * math.log(2)
     torch.testing.assert_close(found, torch.tensor([first, math.log(2), 0.0, 0.0]))
     assert found[2:].tolist() == [0.0, 0.0]
@@ -106,7 +106,7 @@ def test_restricted_entropy_ignores_other_tokens(policy: list[float], legal: set
     as a whole are not moved up or down."""
     logits = torch.tensor([policy], dtype=torch.float64, requires_grad=True)
     among = torch.tensor([[*sorted(legal), *[-1] * (6 - len(legal))]])
-    found = entropy_among(*at(logits.log_softmax(-1), among))
+    found = compute_entropy_among(*at(logits.log_softmax(-1), among))
     (gradient,) = torch.autograd.grad(found.sum(), logits)
     assert all(abs(gradient[0, token]) < 1e-12 for token in {*range(5)} - legal)
     close(gradient.sum(), torch.zeros((), dtype=torch.float64))
@@ -124,17 +124,17 @@ def test_value_loss_matches_hand_computation() -> None:
     """Without a clip the squared error. With one of 0.5 around 0, values 2 and -0.25 are held at 0.5 and -0.25; the
     worse of the two errors counts."""
     values, targets = torch.tensor([2.0, -0.25, 2.0]), torch.tensor([1.0, 1.0, 4.0])
-    assert value_loss(values, targets).tolist() == [1.0, 1.5625, 4.0]
-    assert value_loss(values, targets, torch.zeros(3), clip=0.5).tolist() == [1.0, 1.5625, 12.25]
+    assert compute_value_loss(values, targets).tolist() == [1.0, 1.5625, 4.0]
+    assert compute_value_loss(values, targets, torch.zeros(3), clip=0.5).tolist() == [1.0, 1.5625, 12.25]
     with pytest.raises(BadOption, match="from before the update"):
-        value_loss(values, targets, clip=0.5)
+        compute_value_loss(values, targets, clip=0.5)
 
 
 def test_nll_matches_torch() -> None:
     logits = torch.randn(6, 9, generator=torch.Generator().manual_seed(0))
     labels = torch.arange(6)
     logprobs = logits.log_softmax(-1)[torch.arange(6), labels]
-    torch.testing.assert_close(nll(logprobs).mean(), torch.nn.functional.cross_entropy(logits, labels))
+    torch.testing.assert_close(compute_nll(logprobs).mean(), torch.nn.functional.cross_entropy(logits, labels))
 
 
 RATIOS = torch.tensor([4.0, 0.25, 1.0, 0.5])
@@ -145,34 +145,34 @@ TURN = torch.tensor([0, 0, 1, 1])
 
 def test_mismatch_weights_match_hand_computation() -> None:
     """The turns' geometric means are 1 and about 0.71."""
-    torch.testing.assert_close(truncated(OLD, ENGINE, 2.0), torch.tensor([2.0, 0.25, 1.0, 0.5]))
-    torch.testing.assert_close(masked(OLD, ENGINE, 0.4, 3.0), torch.tensor([0.0, 0.0, 1.0, 0.5]))
-    assert masked_turns(OLD, ENGINE, TURN, 0.8, 1.25).tolist() == [1.0, 1.0, 0.0, 0.0]
-    assert masked_turns(OLD, ENGINE, TURN, 0.7, 0.75).tolist() == [0.0, 0.0, 1.0, 1.0]
+    torch.testing.assert_close(truncate_ratio(OLD, ENGINE, 2.0), torch.tensor([2.0, 0.25, 1.0, 0.5]))
+    torch.testing.assert_close(mask_ratio(OLD, ENGINE, 0.4, 3.0), torch.tensor([0.0, 0.0, 1.0, 0.5]))
+    assert mask_turns(OLD, ENGINE, TURN, 0.8, 1.25).tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert mask_turns(OLD, ENGINE, TURN, 0.7, 0.75).tolist() == [0.0, 0.0, 1.0, 1.0]
 
 
 def test_impossible_tokens_have_finite_weights() -> None:
     old, engine = torch.tensor([-1.0, -math.inf, -1.0]), torch.tensor([-math.inf, -1.0, -1.0])
     turn = torch.tensor([0, 0, 1])
-    assert truncated(old, engine, 2.0).tolist() == pytest.approx([2.0, 0.0, 1.0], abs=1e-6)
-    assert masked(old, engine, 0.5, 2.0).tolist() == [0.0, 0.0, 1.0]
-    assert masked_turns(old, engine, turn, 0.5, 2.0).isfinite().all()
-    assert mismatch_kl(old, engine).isfinite().all()
-    assert importance(old, engine).isfinite().all()
+    assert truncate_ratio(old, engine, 2.0).tolist() == pytest.approx([2.0, 0.0, 1.0], abs=1e-6)
+    assert mask_ratio(old, engine, 0.5, 2.0).tolist() == [0.0, 0.0, 1.0]
+    assert mask_turns(old, engine, turn, 0.5, 2.0).isfinite().all()
+    assert compute_mismatch_kl(old, engine).isfinite().all()
+    assert compute_importance(old, engine).isfinite().all()
 
 
 def test_turn_masks_do_not_depend_on_length() -> None:
     """A hundred tokens that are each a little more likely: the product of the ratios is 2.7, their mean 1.01."""
     turn = torch.zeros(100, dtype=torch.long)
-    assert masked_turns(torch.full((100,), -0.99), torch.full((100,), -1.0), turn, 0.98, 1.02).all()
+    assert mask_turns(torch.full((100,), -0.99), torch.full((100,), -1.0), turn, 0.98, 1.02).all()
 
 
 def test_weights_and_diagnostics_carry_no_gradient() -> None:
     for found in (
-        truncated(OLD, ENGINE, 2.0),
-        masked(OLD, ENGINE, 0.5, 5.0),
-        masked_turns(OLD, ENGINE, TURN, 0.5, 5.0),
-        mismatch_kl(OLD, ENGINE),
+        truncate_ratio(OLD, ENGINE, 2.0),
+        mask_ratio(OLD, ENGINE, 0.5, 5.0),
+        mask_turns(OLD, ENGINE, TURN, 0.5, 5.0),
+        compute_mismatch_kl(OLD, ENGINE),
         approx_kl(OLD, ENGINE),
     ):
         assert not found.requires_grad
@@ -182,7 +182,7 @@ def test_weights_and_diagnostics_carry_no_gradient() -> None:
 def test_mismatch_kls_use_the_sampling_policy(policy: list[float], sampler: list[float]) -> None:
     _, p, sampled_from = policies(policy, sampler)
     exact = exact_kl(sampled_from, p.detach())
-    close((sampled_from.exp() * mismatch_kl(p, sampled_from)).sum(), exact)
+    close((sampled_from.exp() * compute_mismatch_kl(p, sampled_from)).sum(), exact)
     close((sampled_from.exp() * approx_kl(p, sampled_from)).sum(), exact)
 
 
@@ -206,7 +206,7 @@ def test_explained_variance_matches_hand_computation() -> None:
 
 def test_illegality_is_the_surprise_of_any_legal_token() -> None:
     logits = torch.tensor([[0.0, 1.0, 2.0, -1.0]] * 3, requires_grad=True)
-    found = illegality(*at(logits.log_softmax(-1), torch.tensor([[1, 3], [2, -1], [-1, -1]])))
+    found = compute_illegality(*at(logits.log_softmax(-1), torch.tensor([[1, 3], [2, -1], [-1, -1]])))
     p = logits.detach().softmax(-1)[0]
     assert found.tolist() == pytest.approx([-math.log(p[1] + p[3]), -math.log(p[2]), 0.0], abs=1e-6)
     (gradient,) = torch.autograd.grad(found.sum(), logits)

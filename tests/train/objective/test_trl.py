@@ -19,13 +19,13 @@ from gymposium_agents.models.loading import load_model
 from gymposium_train.credit.grpo import Grpo, GrpoSettings
 from gymposium_train.credit.protocol import Credit, Episode, RatedGroup
 from gymposium_train.credit.rloo import Rloo, RlooSettings
-from gymposium_train.objective.aggregate import turn_weights
+from gymposium_train.objective.aggregate import compute_turn_weights
 from gymposium_train.objective.cispo import Cispo, CispoSettings
 from gymposium_train.objective.gspo import Gspo, GspoSettings
-from gymposium_train.objective.mismatch import masked, truncated
+from gymposium_train.objective.mismatch import mask_ratio, truncate_ratio
 from gymposium_train.objective.ppo import Ppo, PpoSettings
-from gymposium_train.objective.protocol import Aggregation, Objective, PolicyTokens, outside
-from gymposium_train.objective.terms import entropy, k3
+from gymposium_train.objective.protocol import Aggregation, Objective, PolicyTokens, mark_outside
+from gymposium_train.objective.terms import compute_entropy, k3
 
 pytestmark = [
     # warnings of the libraries that TRL uses
@@ -223,13 +223,13 @@ def test_losses_and_gradients_match_trl(
     mask = (inputs["completion_mask"] * inputs["tool_mask"]).bool()
     whose = torch.arange(len(REWARDS))[:, None].expand(mask.shape)[mask]
     logprobs, old = oracle.logprobs(inputs)[mask], inputs["old_per_token_logps"][mask]
-    of_turns = turn_weights(oracle.turns, how)
+    of_turns = compute_turn_weights(oracle.turns, how)
     weights = torch.tensor([w for w, (_, tokens) in zip(of_turns, oracle.turns, strict=True) for _ in range(tokens)])
     if correct:
-        weights = weights * truncated(old, inputs["sampling_per_token_logps"][mask], CAP)
+        weights = weights * truncate_ratio(old, inputs["sampling_per_token_logps"][mask], CAP)
     found = (weights * ours(PolicyTokens(logprobs, old, inputs["advantages"][whose], whose))).sum()
     assert (
-        0.1 < outside((logprobs - old).exp(), 1.0 - LOW, 1.0 + HIGH).mean() < 0.9
+        0.1 < mark_outside((logprobs - old).exp(), 1.0 - LOW, 1.0 + HIGH).mean() < 0.9
     )  # so that the comparison includes clipping
     assert ((logprobs - old).exp() > DELTA).any()
 
@@ -241,7 +241,7 @@ def test_losses_and_gradients_match_trl(
 def test_mismatch_weights_match_trl(oracle: Oracle, mode: str) -> None:
     inputs = oracle.inputs(mode)
     old, engine = inputs["old_per_token_logps"], inputs["sampling_per_token_logps"]
-    ours = truncated(old, engine, CAP) if mode == "token_truncate" else masked(old, engine, 0.8, CAP)
+    ours = truncate_ratio(old, engine, CAP) if mode == "token_truncate" else mask_ratio(old, engine, 0.8, CAP)
     real = (inputs["completion_mask"] * inputs["tool_mask"]).bool()
     found = inputs["importance_sampling_ratio"][real]
     torch.testing.assert_close(ours[real], found)
@@ -273,6 +273,6 @@ def test_entropy_matches_trl(oracle: Oracle) -> None:
             oracle.trl.model, ids, mask, length, compute_entropy=True
         )[1]
         logits = oracle.trl.model(input_ids=ids, attention_mask=mask).logits[:, -length - 1 : -1]
-        ours = entropy(logits.log_softmax(-1))
+        ours = compute_entropy(logits.log_softmax(-1))
     real = inputs["completion_mask"].bool()
     torch.testing.assert_close(ours[real], theirs[real])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium.errors import BadOption, GymposiumError
-from gymposium_train.rollout.ahead import Ahead, BrokenOff
+from gymposium_train.rollout.ahead import RolloutCancelled, RolloutPrefetcher
 
 PATIENCE = 30.0
 """Seconds after which a test that waits for a thread has failed."""
@@ -31,7 +31,7 @@ def test_on_policy_rollouts_alternate_in_one_thread() -> None:
         said.append(f"play {step}")
         return 10 * step
 
-    with Ahead(play, 0, range(2, 5)) as ahead:
+    with RolloutPrefetcher(play, 0, range(2, 5)) as ahead:
         for step in range(2, 5):
             taken = ahead.take(step)
             assert taken == (10 * step, 0)
@@ -50,7 +50,7 @@ def test_rollouts_run_during_updates() -> None:
             both.wait()
         return step
 
-    with Ahead(play, 1, range(2)) as ahead:
+    with RolloutPrefetcher(play, 1, range(2)) as ahead:
         assert ahead.take(0)[1] == 0
         both.wait()
         ahead.published(0)
@@ -64,7 +64,7 @@ def test_rollouts_wait_for_recent_weights() -> None:
         begun[step].set()
         return step
 
-    with Ahead(play, 1, range(4)) as ahead:
+    with RolloutPrefetcher(play, 1, range(4)) as ahead:
         ahead.take(0)
         ahead.take(1)  # both may begin with the weights of step 0
         assert not begun[2].is_set()
@@ -87,7 +87,7 @@ def test_rollouts_never_exceed_the_staleness_bound(bound: int, first: int, count
         return step
 
     steps = range(first, first + count)
-    with Ahead(play, bound, steps) as ahead:
+    with RolloutPrefetcher(play, bound, steps) as ahead:
         for step in steps:
             rollout, staleness = ahead.take(step)
             assert rollout == step
@@ -104,7 +104,7 @@ def test_rollout_errors_are_raised_on_take(bound: int) -> None:
             raise GymposiumError("the engine is gone")
         return step
 
-    with Ahead(play, bound, range(4)) as ahead:
+    with RolloutPrefetcher(play, bound, range(4)) as ahead:
         assert ahead.take(0)[0] == 0  # what was played before is not lost
         ahead.published(0)
         with pytest.raises(GymposiumError, match="the engine is gone"):
@@ -121,11 +121,11 @@ def test_closing_interrupts_the_running_rollout() -> None:
         try:
             while True:
                 ahead.go_on()
-        except BrokenOff:
+        except RolloutCancelled:
             seen.append(step)
             raise
 
-    ahead = Ahead(play, 1, range(8))
+    ahead = RolloutPrefetcher(play, 1, range(8))
 
     def update() -> None:
         with ahead:
@@ -149,7 +149,7 @@ def test_ctrl_c_interrupts_waiting_for_a_rollout() -> None:
         while True:
             ahead.go_on()
 
-    ahead = Ahead(play, 1, range(8))
+    ahead = RolloutPrefetcher(play, 1, range(8))
     try:
         with pytest.raises(KeyboardInterrupt), ahead:
             ahead.take(0)
@@ -158,13 +158,13 @@ def test_ctrl_c_interrupts_waiting_for_a_rollout() -> None:
 
 
 def test_closing_wakes_rollouts_waiting_for_weights() -> None:
-    with Ahead(lambda step: step, 1, range(8)) as ahead:
+    with RolloutPrefetcher(lambda step: step, 1, range(8)) as ahead:
         ahead.take(0)
         ahead.take(1)  # step 2 waits for the weights of step 1, which never come
 
 
 def test_steps_are_taken_in_order() -> None:
-    with Ahead(lambda step: step, 1, range(1)) as ahead:
+    with RolloutPrefetcher(lambda step: step, 1, range(1)) as ahead:
         with pytest.raises(ValueError, match="step 0 is next"):
             ahead.take(1)
         ahead.take(0)
@@ -174,6 +174,6 @@ def test_steps_are_taken_in_order() -> None:
 
 def test_invalid_bounds_and_steps_are_refused() -> None:
     with pytest.raises(BadOption, match="cannot be -1 steps behind"):
-        Ahead(lambda step: step, -1, range(3))
+        RolloutPrefetcher(lambda step: step, -1, range(3))
     with pytest.raises(BadOption, match="must be consecutive"):
-        Ahead(lambda step: step, 1, range(0, 6, 2))
+        RolloutPrefetcher(lambda step: step, 1, range(0, 6, 2))

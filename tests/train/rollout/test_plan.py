@@ -17,7 +17,7 @@ from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import Pool, Stage
 from gymposium_train.credit.make import CREDITS
 from gymposium_train.rollout import LocalExecutor, MatchPlanner, PlannedGroup, roll_out
-from gymposium_train.rollout.plan import typical_turns
+from gymposium_train.rollout.plan import estimate_turns
 
 Who = Callable[..., MatchPlanner]
 GAMES = ["tic_tac_toe", "kuhn_poker", "blackjack", "hearts", "goofspiel(num_cards=3)"]
@@ -191,6 +191,6 @@ def test_versions_are_kept_only_for_stages_that_use_them(who: Who, new_cast: Any
 
 
 def test_typical_length_comes_from_random_play() -> None:
-    assert typical_turns(load_game("mail(mails=20,max_calls=5)")) > 2.0
-    assert typical_turns(load_game("hex(board_size=3)")) > 2.0
-    assert typical_turns(load_game("trace")) == 1.0
+    assert estimate_turns(load_game("mail(mails=20,max_calls=5)")) > 2.0
+    assert estimate_turns(load_game("hex(board_size=3)")) > 2.0
+    assert estimate_turns(load_game("trace")) == 1.0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gymposium.plugins.host import host
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.distributed import check_processes
 from gymposium_train.config.outline import outline_run
 from gymposium_train.config.problems import BadConfig
@@ -107,9 +107,9 @@ def test_run_gets_every_model_from_its_backend(plugin: Any, tmp_path: Path, quic
 def test_backend_refusals_are_reported_before_the_start(plugin: Any, tmp_path: Path) -> None:
     config = build_config({"games": ["kuhn_poker"], "backend": {"kind": "noted", "tokens": 5}, "seed": 13})
     with pytest.raises(BadConfig, match=r"seed = 13: it brings bad luck, also with backend.tokens=5. Set another one."):
-        check(config, at_hand=False)
+        check_config(config, at_hand=False)
     away = config.model_copy(update={"seed": 14})
-    check(away, at_hand=False)
+    check_config(away, at_hand=False)
     with pytest.raises(BadConfig, match="nobody is there"):
         start_run(tmp_path / "run", away)
     assert not (tmp_path / "run").exists()
@@ -122,10 +122,10 @@ def test_engine_kind_follows_the_backend(plugin: Any) -> None:
     assert parse_json_config(config_to_json(config)) == config
     kind = "engine.kind = own: this engine plays models of backend.kind=local, but the model learns on noted"
     with pytest.raises(BadConfig, match=kind):
-        check(build_config({**config_to_data(config), "engine": {"kind": "own"}}), at_hand=False)
+        check_config(build_config({**config_to_data(config), "engine": {"kind": "own"}}), at_hand=False)
     kind = "engine.kind = of_noted: this engine plays models of backend.kind=noted, but the model learns on local"
     with pytest.raises(BadConfig, match=kind):
-        check(build_config({"games": ["kuhn_poker"], "engine": {"kind": "of_noted"}}), at_hand=False)
+        check_config(build_config({"games": ["kuhn_poker"], "engine": {"kind": "of_noted"}}), at_hand=False)
 
 
 def test_only_the_local_backend_is_distributed(plugin: Any) -> None:

@@ -21,7 +21,7 @@ BUDGET = 3.0
 @pytest.fixture
 def config(quick_config: Any, monkeypatch: pytest.MonkeyPatch) -> TrainConfig:
     """A run with a budget and a control, on a machine with two cores."""
-    monkeypatch.setattr(beside, "_cores", lambda: 2)
+    monkeypatch.setattr(beside, "_count_cores", lambda: 2)
     config: TrainConfig = quick_config(
         f"budget={BUDGET}", "control=true", "cold_start.steps=5", without=("steps", "rollout.growth")
     )
@@ -52,7 +52,7 @@ def test_control_process_stops_and_resumes_with_the_run(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("gymposium_train.run.start.reinforce", stopped)
+        patched.setattr("gymposium_train.run.start.reinforce_policy", stopped)
         with pytest.raises(KeyboardInterrupt):
             start_run(tmp_path / "run", config)
     (process,) = started_processes

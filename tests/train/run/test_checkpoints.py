@@ -19,9 +19,9 @@ from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss, tensor_files
 from gymposium_train.run.checkpoints import (
     CheckpointKeeper,
-    complete_checkpoints,
+    list_complete_checkpoints,
     load_checkpoint,
-    remove_broken,
+    remove_incomplete_checkpoints,
     save_checkpoint,
 )
 
@@ -139,11 +139,11 @@ def test_incomplete_checkpoints_are_reported_and_removed(model_directory: Path, 
     whole = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     (tmp_path / "step-00002").mkdir()
     (tmp_path / ".step-00003.partial").mkdir()
-    assert complete_checkpoints(tmp_path) == [whole]
-    assert [p.name for p in remove_broken(tmp_path)] == [".step-00003.partial", "step-00002"]
+    assert list_complete_checkpoints(tmp_path) == [whole]
+    assert [p.name for p in remove_incomplete_checkpoints(tmp_path)] == [".step-00003.partial", "step-00002"]
     (tmp_path / "step-00002").mkdir()
     again = save_checkpoint(tmp_path, learner, {"step": 2}, keep=2)  # writes over what was broken
-    assert complete_checkpoints(tmp_path) == [whole, again]
+    assert list_complete_checkpoints(tmp_path) == [whole, again]
 
 
 def test_foreign_directories_are_left_alone(tmp_path: Path) -> None:
@@ -151,8 +151,8 @@ def test_foreign_directories_are_left_alone(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / MARK).touch()
     (tmp_path / "step-00007").touch()
-    assert complete_checkpoints(tmp_path) == []
-    assert [path.name for path in remove_broken(tmp_path)] == ["step-00007"]
+    assert list_complete_checkpoints(tmp_path) == []
+    assert [path.name for path in remove_incomplete_checkpoints(tmp_path)] == ["step-00007"]
     assert len([*tmp_path.iterdir()]) == 6
 
 
@@ -160,7 +160,7 @@ def test_newest_checkpoints_are_kept(model_directory: Path, tmp_path: Path) -> N
     _, learner = make_learner(model_directory, seed=1)
     for step in (1, 2, 10, 100_000):
         save_checkpoint(tmp_path, learner, {"step": step}, keep=3)
-    assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00002", "step-00010", "step-100000"]
+    assert [p.name for p in list_complete_checkpoints(tmp_path)] == ["step-00002", "step-00010", "step-100000"]
 
 
 def test_one_older_checkpoint_can_be_kept(model_directory: Path, tmp_path: Path) -> None:
@@ -168,9 +168,9 @@ def test_one_older_checkpoint_can_be_kept(model_directory: Path, tmp_path: Path)
     save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     for step in (2, 3, 4):
         save_checkpoint(tmp_path, learner, {"step": step}, keep=2, besides=1)
-    assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00001", "step-00003", "step-00004"]
+    assert [p.name for p in list_complete_checkpoints(tmp_path)] == ["step-00001", "step-00003", "step-00004"]
     save_checkpoint(tmp_path, learner, {"step": 5}, keep=2)
-    assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00004", "step-00005"]
+    assert [p.name for p in list_complete_checkpoints(tmp_path)] == ["step-00004", "step-00005"]
 
 
 def test_rollback_restores_the_last_healthy_checkpoint(model_directory: Path, tmp_path: Path) -> None:
@@ -182,9 +182,9 @@ def test_rollback_restores_the_last_healthy_checkpoint(model_directory: Path, tm
         teach(loaded, learner, 1)
         keeper.note_healthy(min(step, 1))
     assert keeper.healthy == 1, "the newest one known to be healthy"
-    assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00001", "step-00002", "step-00003"]
+    assert [p.name for p in list_complete_checkpoints(tmp_path)] == ["step-00001", "step-00002", "step-00003"]
     assert keeper.roll_back() == {"step": 1}
-    assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00001"]
+    assert [p.name for p in list_complete_checkpoints(tmp_path)] == ["step-00001"]
     assert learner.policy_version == 5, "4 versions were published before"
     assert CheckpointKeeper(tmp_path, learner, keep=2).healthy == 1
 
@@ -195,7 +195,7 @@ def test_failed_write_keeps_older_checkpoints(model_directory: Path, tmp_path: P
     kept = [save_checkpoint(tmp_path, learner, {"step": step}, keep=2) for step in (1, 2)]
     with pytest.raises(TypeError):  # what cannot be written comes last, behind the weights
         save_checkpoint(tmp_path, learner, {"step": 3, "training": object()}, keep=2)
-    assert complete_checkpoints(tmp_path) == kept
+    assert list_complete_checkpoints(tmp_path) == kept
     assert sorted(tmp_path.iterdir()) == kept
 
 

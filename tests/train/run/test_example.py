@@ -13,7 +13,7 @@ import pytest
 
 from gymposium.errors import BadOption, PluginError
 from gymposium.plugins.host import Host, host
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.reading import build_config, parse_toml_config
 from gymposium_train.config.writing import config_to_toml
@@ -81,7 +81,7 @@ def test_plugin_settings_are_parsed_like_built_in_ones(installed: Host, settings
 def test_requirements_of_the_plugin_credit_are_checked(installed: Host) -> None:
     config = build_config({"games": ["kuhn_poker"], "credit": {"kind": "rank"}, "rollout": {"group_size": 1}})
     with pytest.raises(BadOption, match=r"credit\.kind=rank compares the matches of a group"):
-        check(config, at_hand=False)
+        check_config(config, at_hand=False)
 
 
 CLASH = """

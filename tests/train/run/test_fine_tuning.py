@@ -22,7 +22,7 @@ from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import ColdStart, Optimizer
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.learner import LocalLearner
-from gymposium_train.learner.protocol import Demonstration, ImitationScore, conversations
+from gymposium_train.learner.protocol import Demonstration, ImitationScore, group_conversations
 from gymposium_train.run.api import train
 from gymposium_train.run.fine_tuning import plan_epochs, split_conversations
 from gymposium_train.util.progress import Interruption
@@ -79,7 +79,7 @@ def test_epochs_imitate_each_training_conversation_once(
     demonstrations: list[Demonstration], batch: int, share: float, seed: int
 ) -> None:
     chosen = ColdStart(batch=batch, epochs=2, validation=share)
-    count = len(conversations(demonstrations))
+    count = len(group_conversations(demonstrations))
     if share and max(1, round(share * count)) == count:
         with pytest.raises(BadOption, match=f"holds out all of {count} conversation"):
             split_conversations(demonstrations, chosen, seed)
@@ -91,7 +91,7 @@ def test_epochs_imitate_each_training_conversation_once(
         taken = [one for some in epoch for one in some]
         assert Counter(taken) == Counter(demonstrations) - Counter(held_out)
         assert all(len(some) >= batch for some in epoch[:-1])
-        assert all(len(conversations(some)) == len({one.prompt[0] for one in some}) for some in epoch)
+        assert all(len(group_conversations(some)) == len({one.prompt[0] for one in some}) for some in epoch)
     assert plan_epochs(imitated, chosen, seed) == [first, second]
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from gymposium_train.config import ColdStart, TrainConfig
 from gymposium_train.config.reading import change_config
-from gymposium_train.run.fitting import fitted
+from gymposium_train.run.fitting import fit_config
 
 
 def fit(*games: str, given: tuple[str, ...] = ()) -> Any:
-    return fitted(change_config(TrainConfig(games=games), *given))
+    return fit_config(change_config(TrainConfig(games=games), *given))
 
 
 def test_max_tokens_fits_long_moves() -> None:
@@ -65,7 +65,7 @@ def test_max_tokens_follows_replies_in_files(tmp_path: Path) -> None:
     chat = {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "x" * 40}]}
     (tmp_path / "chats.jsonl").write_text(json.dumps(chat), encoding="utf-8")
     config = TrainConfig(games=("tables",), cold_start=ColdStart(data=(str(tmp_path / "chats.jsonl"),)))
-    assert fitted(config).prompting.max_tokens == 61
+    assert fit_config(config).prompting.max_tokens == 61
 
 
 def test_only_deterministic_open_games_imitate_winners() -> None:

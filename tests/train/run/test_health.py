@@ -9,10 +9,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from gymposium_train.config.schedules import Pace
+from gymposium_train.config.schedules import RunProgress
 from gymposium_train.objective.gspo import GspoSettings
 from gymposium_train.objective.ppo import PpoSettings
-from gymposium_train.run.checkpoints import complete_checkpoints
+from gymposium_train.run.checkpoints import list_complete_checkpoints
 from gymposium_train.run.health import MAX_IDLE_STEPS, MOST_SETBACKS, Health, StopRule
 from gymposium_train.run.measures import CurveSchedule
 from gymposium_train.run.start import start_run
@@ -42,7 +42,7 @@ def test_update_is_too_large_by_kl_or_clip_fraction() -> None:
 
 def test_run_stops_after_steps_rollbacks_or_ties(quick_config: Any) -> None:
     health = Health()
-    stop = StopRule(Pace(quick_config("steps=4", "control=false")), health)
+    stop = StopRule(RunProgress(quick_config("steps=4", "control=false")), health)
     for _ in range(MAX_IDLE_STEPS - 1):
         stop.note({"train/rows": 0, "rollout/groups_tied": 2, "rollout/groups": 2})
     assert [stop.is_over(done) for done in (3, 3, 4, 3)] == [False, False, True, False], "asking changes nothing"
@@ -59,7 +59,7 @@ def test_run_stops_after_steps_rollbacks_or_ties(quick_config: Any) -> None:
 
 @pytest.mark.parametrize(("every", "due"), [(0, []), (3, [3, 6, 7]), (None, [1, 2, 3, 4, 5, 6, 7])])
 def test_curve_has_regular_points_and_a_final_one(quick_config: Any, every: int | None, due: list[int]) -> None:
-    pace = Pace(quick_config("steps=7", "control=false"))
+    pace = RunProgress(quick_config("steps=7", "control=false"))
     curve, found = CurveSchedule(every, pace, 0), []
     for done in range(1, 8):
         answers = [curve.is_due(done, is_over=pace.is_over(done)) for _ in range(2)]
@@ -71,7 +71,7 @@ def test_curve_has_regular_points_and_a_final_one(quick_config: Any, every: int 
 
 def test_budget_limits_time_for_curve_points(quick_config: Any) -> None:
     """Each step reaches another tenth of the budget, but points may take only a tenth of the time."""
-    pace = Pace(quick_config("budget=100.0", "control=false", without=("steps", "rollout.growth")))
+    pace = RunProgress(quick_config("budget=100.0", "control=false", without=("steps", "rollout.growth")))
     curve, due = CurveSchedule(None, pace, 0), []
     for done in range(1, 5):
         pace.step(12.0)
@@ -97,7 +97,7 @@ def test_run_rolls_back_and_ends_with_last_good_weights(
     versions = [entry["train/policy_version"] for entry in steps]
     assert versions == sorted(set(versions)), "no version is published twice"
     assert (run.results()["steps"], run.results()["setbacks"]) == (MOST_SETBACKS + 1, MOST_SETBACKS + 1)
-    first, *_ = complete_checkpoints(run.checkpoints)
+    first, *_ = list_complete_checkpoints(run.checkpoints)
     assert first.name == "step-00000"
     adapters = [load_file(folder / "adapter_model.safetensors") for folder in (first, run.adapter)]
     assert all(torch.equal(tensor, adapters[1][name]) for name, tensor in adapters[0].items())
@@ -113,7 +113,7 @@ def test_rollback_weights_are_kept_while_needed(
     """The replies of steps 4 and 5 count as failed, those of step 5 after it went back: the last good weights are older
     than the newest checkpoints by then."""
     found = iter([0.1, 0.1, 0.1, 0.1, 0.9, 0.9, 0.1])  # the first step asks twice
-    monkeypatch.setattr("gymposium_train.run.health.failed_share", lambda metrics: next(found))
+    monkeypatch.setattr("gymposium_train.run.health.compute_failed_share", lambda metrics: next(found))
     config = quick_config(
         "steps=6", "checkpoints.every=1", "checkpoints.keep=2", "engine.staleness=0", "evaluation.every=0",
         without=("evaluation.curve_matches",),
@@ -122,5 +122,5 @@ def test_rollback_weights_are_kept_while_needed(
     said = " ".join(capsys.readouterr().err.split())
     assert "Step 4: 90% of the replies fail" in said
     assert said.count("Returning to the weights of step 2") == 2
-    assert [p.name for p in complete_checkpoints(run.checkpoints)] == ["step-00005", "step-00006"]
+    assert [p.name for p in list_complete_checkpoints(run.checkpoints)] == ["step-00005", "step-00006"]
     assert run.results()["setbacks"] == 2

@@ -16,7 +16,7 @@ from gymposium.records import verify_file
 from gymposium_train import Callback
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.writing import config_to_toml
-from gymposium_train.run.checkpoints import STATE, complete_checkpoints
+from gymposium_train.run.checkpoints import STATE, list_complete_checkpoints
 from gymposium_train.run.start import resume_run, start_run
 
 NO_CURVE = ("evaluation.every=0", "evaluation.curve_matches=")
@@ -60,7 +60,7 @@ def test_resumed_run_uses_its_remaining_budget(tmp_path: Path, quick_config: Any
     config = quick_config("budget=1000", "control=false", "evaluation.every=0", without=without)
     with pytest.raises(KeyboardInterrupt):
         start_run(tmp_path / "run", config, [Stop()])
-    newest = complete_checkpoints(RunDirectory(tmp_path / "run").checkpoints)[-1]
+    newest = list_complete_checkpoints(RunDirectory(tmp_path / "run").checkpoints)[-1]
     state = json.loads((newest / STATE).read_text(encoding="utf-8"))
     (newest / STATE).write_text(json.dumps({**state, "cpu_seconds": used}), encoding="utf-8")
     with pytest.raises(KeyboardInterrupt):

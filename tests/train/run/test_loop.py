@@ -34,7 +34,7 @@ from gymposium_train.config import (
     Stage,
     TrainConfig,
 )
-from gymposium_train.config.schedules import Pace
+from gymposium_train.config.schedules import RunProgress
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.grpo import GrpoSettings
 from gymposium_train.credit.make import CREDITS, make_credit
@@ -79,7 +79,7 @@ def training(model: Path, directory: Path, reward: Any = brief, **settings: Any)
             source=MatchRollouts(MatchPlanner(config, games, trainee.players)),
             credit=make_credit(config.credit),
             reward=CheckedReward("test", reward),
-            pace=Pace(config),
+            pace=RunProgress(config),
         )
 
 
@@ -262,7 +262,7 @@ def test_k1_penalty_lowers_rewards_after_drift(model_directory: Path, tmp_path: 
     with training(model_directory, tmp_path, credit=GrpoSettings(normalise=False), kl=kl) as mine:
         steps(mine, 0, 1)
         rollout = mine.play(2)
-        groups = mine._annotate(mine._rate(rollout.groups), 10.0)
+        groups = mine._annotate_groups(mine._rate_groups(rollout.groups), 10.0)
         episodes = [episode for group in groups for episode in group.episodes]
         moved = [sum(sum(span.old) - sum(span.reference) for span in episode.spans) for episode in episodes]
         assert max(map(abs, moved)) > 1e-3

@@ -10,7 +10,7 @@ import pytest
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import change_config
 from gymposium_train.run import memory as room
-from gymposium_train.run.memory import estimate_memory, with_layout, would_fit
+from gymposium_train.run.memory import choose_layout, estimate_memory, find_fitting_settings
 
 
 def config(model: Path, *given: str) -> TrainConfig:
@@ -21,34 +21,34 @@ def limit_device_memory(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "get_device_memory", lambda device: size)
 
 
-def choose_layout(found: TrainConfig) -> tuple[Any, Any]:
+def read_layout(found: TrainConfig) -> tuple[Any, Any]:
     return found.optimizer.layout, found.optimizer.checkpointing
 
 
 def test_layout_follows_model_and_memory(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = config(model_directory)
-    assert choose_layout(mine) == (None, None)
+    assert read_layout(mine) == (None, None)
     sizes = {}
     for how in (("shared", "false"), ("packed", "false"), ("packed", "true")):
         given = change_config(mine, f"optimizer.layout={how[0]}", f"optimizer.checkpointing={how[1]}")
         sizes[how] = estimate_memory(given).total
-        assert with_layout(given) is given
+        assert choose_layout(given) is given
     assert sizes["packed", "true"] < min(sizes["packed", "false"], sizes["shared", "false"])
     limit_device_memory(2 * max(sizes.values()), monkeypatch)
-    assert choose_layout(with_layout(mine)) == ("shared", False)
+    assert read_layout(choose_layout(mine)) == ("shared", False)
     limit_device_memory(2 * max(sizes.values()) - 2, monkeypatch)
-    assert choose_layout(with_layout(mine))[0] == "packed" or sizes["packed", "false"] > sizes["shared", "false"]
+    assert read_layout(choose_layout(mine))[0] == "packed" or sizes["packed", "false"] > sizes["shared", "false"]
     limit_device_memory(1, monkeypatch)
-    assert choose_layout(with_layout(mine)) == ("packed", True)
-    assert choose_layout(with_layout(change_config(mine, "optimizer.checkpointing=false"))) == ("packed", False)
-    assert choose_layout(with_layout(change_config(mine, "optimizer.layout=padded"))) == ("padded", True)
+    assert read_layout(choose_layout(mine)) == ("packed", True)
+    assert read_layout(choose_layout(change_config(mine, "optimizer.checkpointing=false"))) == ("packed", False)
+    assert read_layout(choose_layout(change_config(mine, "optimizer.layout=padded"))) == ("padded", True)
 
 
 def test_distributed_runs_pack_and_small_models_share(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert choose_layout(with_layout(TrainConfig(games=("tic_tac_toe",)))) == ("shared", False)
+    assert read_layout(choose_layout(TrainConfig(games=("tic_tac_toe",)))) == ("shared", False)
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert choose_layout(with_layout(TrainConfig(games=("tic_tac_toe",)))) == ("packed", False)
-    assert choose_layout(with_layout(config(model_directory))) == ("packed", False)
+    assert read_layout(choose_layout(TrainConfig(games=("tic_tac_toe",)))) == ("packed", False)
+    assert read_layout(choose_layout(config(model_directory))) == ("packed", False)
 
 
 def test_reference_and_own_engine_add_weights(model_directory: Path) -> None:
@@ -65,10 +65,10 @@ def test_suggests_settings_that_fit(model_directory: Path, monkeypatch: pytest.M
     assert estimate_memory(mine).fits
     limit_device_memory(round(fewer.total / 0.9) + 1_000_000, monkeypatch)
     assert not estimate_memory(mine).fits
-    found = would_fit(mine)
+    found = find_fitting_settings(mine)
     assert found is not None
     settings, needed = found
     assert settings == "optimizer.checkpointing=true optimizer.layout=packed"
     assert needed.fits
     limit_device_memory(1_000, monkeypatch)
-    assert would_fit(mine) is None
+    assert find_fitting_settings(mine) is None

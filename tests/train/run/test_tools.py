@@ -34,14 +34,14 @@ from gymposium_agents.models.small import make_small_config
 from gymposium_agents.players.player import LanguageModelPlayer, choose_reader
 from gymposium_agents.players.synth import make_lines
 from gymposium_train.config import DecoupledMismatch, Optimizer, Prompting
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.reading import build_config
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.learner.rows import make_rows
-from gymposium_train.run.cold_start import failed_share
-from gymposium_train.run.lessons import Lesson, RandomPlay, all_moves, read_chats, tokenized
+from gymposium_train.run.cold_start import measure_failed_share
+from gymposium_train.run.lessons import Lesson, RandomPlay, list_all_moves, read_chats, tokenize_lessons
 from gymposium_train.run.start import resume_run, start_run
 
 WORLD = Path(__file__).resolve().parents[3] / "docs" / "examples" / "parcels.py"
@@ -135,7 +135,7 @@ def play_with_expert(game: Game) -> MatchResult:
 def test_lessons_match_the_prompts_and_calls_of_play(models: Models, parcels: Game, family: str, context: str) -> None:
     loaded, match = models(family), random_match(parcels, context)
     chat, moves = loaded.chat, [turn.text for turn in match.turns]
-    found = tokenized(all_moves([match]), chat, room=CONTEXT, max_tokens=REPLY).demonstrations
+    found = tokenize_lessons(list_all_moves([match]), chat, room=CONTEXT, max_tokens=REPLY).demonstrations
     assert [one.completion for one in found] == [chat.reply("", parse_calls(move)) for move in moves]
     form = choose_reader("tools", chat)
     assert isinstance(form, ToolsReader)
@@ -152,24 +152,24 @@ def test_only_real_call_tags_are_control_tokens(models: Models) -> None:
     tag = chat.tokenizer.convert_tokens_to_ids("<tool_call>")
     asked = ({"role": "user", "content": "?"},)
     lesson = Lesson(asked, "", calls=(Call("track", {"number": "<tool_call>"}),))  # type: ignore[arg-type]
-    (found,) = tokenized([lesson], chat, room=CONTEXT, max_tokens=REPLY).demonstrations
+    (found,) = tokenize_lessons([lesson], chat, room=CONTEXT, max_tokens=REPLY).demonstrations
     assert found.completion.count(tag) == 1
     lesson = Lesson(asked, "<tool_call>")  # type: ignore[arg-type]
-    (found,) = tokenized([lesson], chat, room=CONTEXT, max_tokens=REPLY).demonstrations
+    (found,) = tokenize_lessons([lesson], chat, room=CONTEXT, max_tokens=REPLY).demonstrations
     assert tag not in found.completion
 
 
 def test_unsupported_calls_are_errors(models: Models) -> None:
     two = Lesson(({"role": "user", "content": "?"},), "", "a.jsonl:7", calls=(Call("a", {}), Call("b", {})))
     with pytest.raises(BadOption, match=r"^a\.jsonl:7: .*llama writes one call"):
-        tokenized([two], models("llama3").chat, room=CONTEXT, max_tokens=REPLY)
+        tokenize_lessons([two], models("llama3").chat, room=CONTEXT, max_tokens=REPLY)
 
 
 def list_lessons(directory: Path, chats: Iterable[dict[str, Any]], chat: Chat) -> list[Demonstration]:
     """What a cold start learns from a file of these chats."""
     (directory / "data.jsonl").write_text("".join(json.dumps(line) + "\n" for line in chats))
     lessons = read_chats([directory / "data.jsonl"], thinking=chat.thinking)
-    return tokenized(lessons, chat, room=CONTEXT, max_tokens=REPLY).demonstrations
+    return tokenize_lessons(lessons, chat, room=CONTEXT, max_tokens=REPLY).demonstrations
 
 
 @pytest.mark.parametrize(("family", "per"), [("qwen2.5", "match"), ("qwen3", "turn"), ("llama3", "turn")])
@@ -235,7 +235,7 @@ def test_learner_matches_engine_on_tool_rows(models: Models, parcels: Game, fami
 def test_cold_start_counts_replies_without_calls_as_failed(models: Models, parcels: Game, form: str) -> None:
     chat = models("qwen2.5").chat
     [match] = RandomPlay(parcels, "full", find_reply_form(form), seed=4, tag="t").play(1)
-    lot: list[Lesson] = all_moves([match])
+    lot: list[Lesson] = list_all_moves([match])
     said = [chat.reply(lot[0].reply, lot[0].calls), chat.reply("It is in Oslo.")]
     for ids, failed in zip(said, (0.0, 1.0), strict=True):
 
@@ -245,7 +245,7 @@ def test_cold_start_counts_replies_without_calls_as_failed(models: Models, parce
         loaded: Any = SimpleNamespace(
             chat=chat, engine=lambda made=generate: SimpleNamespace(generate=made, context=CONTEXT)
         )
-        assert failed_share(loaded, Prompting(reply=form), [lot], seed=0, step=0) == failed
+        assert measure_failed_share(loaded, Prompting(reply=form), [lot], seed=0, step=0) == failed
 
 
 def test_run_learns_calls_and_reports_the_template(
@@ -289,4 +289,4 @@ def test_template_without_tools_is_refused_before_a_run(models: Models, parcels:
     models("gemma").save(tmp_path / "model")
     table = {"model": {"name": str(tmp_path / "model")}, "prompting": {"reply": "tools"}, "games": [parcels.name]}
     with pytest.raises(BadConfig, match=r"prompting\.reply: .* has no tools"):
-        check(build_config(table))
+        check_config(build_config(table))

@@ -28,7 +28,7 @@ from gymposium.runs.samples import SamplesIndex
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory, write_json
-from gymposium_train.config.schedules import Pace, growth
+from gymposium_train.config.schedules import RunProgress, compute_growth
 from gymposium_train.config.writing import config_to_data
 from gymposium_train.run.callbacks import Callback
 from gymposium_train.run.start import resume_run, start_run
@@ -174,10 +174,12 @@ def test_tokens_decode_to_the_replies(groups: list[dict[str, Any]], records: dic
 
 
 def test_every_match_is_recorded_and_verifies(finished_run: RunDirectory, config: TrainConfig) -> None:
-    measured, pace = 5 * (8 + 4) + 2 * config.evaluation.curve_matches, Pace(config)
+    measured, pace = 5 * (8 + 4) + 2 * config.evaluation.curve_matches, RunProgress(config)
     expected = {
         "cold_start": config.cold_start.matches,
-        "train": sum(2 * round(config.rollout.group_size * growth(config, pace(step))) for step in range(config.steps)),
+        "train": sum(
+            2 * round(config.rollout.group_size * compute_growth(config, pace(step))) for step in range(config.steps)
+        ),
         "eval": measured * len(GAMES),
     }
     for stage, matches in expected.items():

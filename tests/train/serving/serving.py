@@ -12,7 +12,7 @@ from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
 from gymposium_agents.serving.requests import CompletionRequest
 from gymposium_agents.serving.turns import ServedTurn
-from gymposium_train.serving.bodies import Begin, End
+from gymposium_train.serving.bodies import BeginRequest, EndRequest
 from gymposium_train.serving.learner import Policies
 from gymposium_train.serving.service import Service, make_service
 from gymposium_train.serving.settings import SessionSettings
@@ -43,7 +43,7 @@ def service_in(
 
 def begin(service: Service, group: str | None = None, member: int | None = None, **more: Any) -> tuple[SessionRow, str]:
     """Begin a session; returns it and its secret."""
-    begun = service.sessions.begin(Begin.read({"group": group, "member": member, **more}), CLIENT)
+    begun = service.sessions.begin(BeginRequest.read({"group": group, "member": member, **more}), CLIENT)
     return begun.row, begun.secret
 
 
@@ -56,7 +56,7 @@ def say(service: Service, secret: str, *texts: str, again: bool = False) -> Serv
 
 
 def end(service: Service, row: SessionRow, reward: float, **more: Any) -> SessionRow:
-    return service.sessions.end(row.id, End.read({"reward": reward, **more}))
+    return service.sessions.end(row.id, EndRequest.read({"reward": reward, **more}))
 
 
 def played(service: Service, group: str, member: int, reward: float) -> SessionRow:

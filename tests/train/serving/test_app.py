@@ -17,7 +17,7 @@ from gymposium.http.app import build_api
 from gymposium.http.client import KEY
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
-from gymposium_train.serving.app import Api, needs_token, status_events
+from gymposium_train.serving.app import Api, needs_token, stream_status_events
 from gymposium_train.serving.checkpoints import ServedCheckpoints
 from gymposium_train.serving.model_app import ModelApi
 from gymposium_train.serving.service import Service
@@ -343,7 +343,7 @@ def test_keys_and_secrets_are_not_logged(ask: Ask, caplog: pytest.LogCaptureFixt
 def test_events_report_changes(service: Service, tmp_path: Path) -> None:
     async def first_two() -> list[str]:
 
-        events = status_events(service)
+        events = stream_status_events(service)
         first = await anext(events)
         service.jobs.add_group("a", 2)
         second = await anext(events)

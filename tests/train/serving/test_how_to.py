@@ -34,11 +34,11 @@ def test_docs_agent_plays_and_is_trained(model_directory: Path, tmp_path: Path) 
 
 
 def test_docs_scoring_function_works() -> None:
-    from gymposium_train.serving.commands import Ran
+    from gymposium_train.serving.commands import CommandResult
 
     (code,) = re.findall(r"```python\n(def score.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     defined: dict[str, object] = {}
     exec(code, defined)
     score = defined["score"]
     assert callable(score)
-    assert score(Ran(seed=1, output="42\n", conversations=[])) == 1.0
+    assert score(CommandResult(seed=1, output="42\n", conversations=[])) == 1.0

@@ -11,7 +11,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from gymposium.runs.sessions import SessionsFile
-from gymposium_train.serving.pages import sessions_address, with_pages
+from gymposium_train.serving.pages import add_pages, make_sessions_address
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def run(tmp_path: Path) -> Path:
 
 def ask(run: Path, path: str, query: str = "", **headers: str) -> tuple[int, str, dict[str, str]]:
     """Status, text and headers of the response to a request for a run whose token is `s3cret`."""
-    app = with_pages(PlainTextResponse("the service"), run, names=["a.example"], token="s3cret")
+    app = add_pages(PlainTextResponse("the service"), run, names=["a.example"], token="s3cret")
     sent: list[Any] = []
 
     async def receive() -> dict[str, Any]:
@@ -68,7 +68,7 @@ def test_other_paths_are_pages_that_require_the_token(run: Path, path: str) -> N
 
 
 def test_printed_address_opens_the_sessions(run: Path) -> None:
-    address = sessions_address("http://a.example:8750", run, "s3cret")
+    address = make_sessions_address("http://a.example:8750", run, "s3cret")
     assert address == "http://a.example:8750/runs/a%20run/sessions.html?token=s3cret"
     status, _, headers = ask(run, "/runs/a run/sessions.html", "token=s3cret")
     assert (status, headers["location"]) == (303, "/runs/a%20run/sessions.html")

@@ -13,8 +13,8 @@ from gymposium.errors import BadRecord
 from gymposium.runs.sessions import JobRow, TurnRow
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.serving.turns import list_messages
-from gymposium_train.serving.app import _job
-from gymposium_train.serving.bodies import Begin, End
+from gymposium_train.serving.app import _describe_job
+from gymposium_train.serving.bodies import BeginRequest, EndRequest
 from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, ServiceError
 from gymposium_train.serving.service import Service
 from gymposium_train.serving.source import SessionSource
@@ -56,11 +56,11 @@ def test_steps_start_once_enough_groups_are_complete(make: Make) -> None:
 
 
 def test_group_sessions_share_task_seed_but_not_reply_seed(service: Service) -> None:
-    one = service.sessions.begin(Begin.read({"group": "a"}), "")
+    one = service.sessions.begin(BeginRequest.read({"group": "a"}), "")
     first, task = one.row, one.seed
-    other = service.sessions.begin(Begin.read({"group": "a"}), "")
+    other = service.sessions.begin(BeginRequest.read({"group": "a"}), "")
     second, same = other.row, other.seed
-    given = service.sessions.begin(Begin.read({"group": "b", "seed": 5}), "").seed
+    given = service.sessions.begin(BeginRequest.read({"group": "b", "seed": 5}), "").seed
     assert task == same
     assert given == 5
     assert first.seed != second.seed
@@ -108,7 +108,7 @@ def test_invalid_session_results_are_refused(service: Service) -> None:
         ({"reward": 1, "truncated": 1}, "true or false"),
     ]:
         with pytest.raises(ServiceError, match=said):
-            End.read(wrong)
+            EndRequest.read(wrong)
     with pytest.raises(NotFound):
         service.sessions.drop("s-none")
 
@@ -333,7 +333,7 @@ def test_refuses_to_resume_with_malformed_rows(make: Make, change: str) -> None:
 
 def test_job_metrics_are_valid_json_numbers() -> None:
     metrics = {"loss": 1.0, "steps": 2, "odd": float("nan"), "infinite": float("inf"), "text": "x", "huge": 10**400}
-    assert _job(JobRow(1, "done", 0, metrics))["metrics"] == {"loss": 1.0, "steps": 2}
+    assert _describe_job(JobRow(1, "done", 0, metrics))["metrics"] == {"loss": 1.0, "steps": 2}
 
 
 def test_checkpointed_steps_are_done_in_the_resumed_run(make: Make) -> None:
@@ -367,7 +367,7 @@ def test_status_counts_events(service: Service, player: LanguageModelPlayer) -> 
 
 def test_status_lists_the_newest_clients(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium_train.serving.sessions.MOST_CLIENTS", 3)
-    begun = service.sessions.begin(Begin.read({"group": "a"}), "agent/0")
+    begun = service.sessions.begin(BeginRequest.read({"group": "a"}), "agent/0")
     for number in (1, 2, 1, 3, 4):
         service.sessions.answering(begun.secret, f"agent/{number}")
     assert list(service.status()["clients"]) == ["agent/1", "agent/3", "agent/4"]

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from gymposium.cli.resume import TerminationSignal
-from gymposium_train.util.progress import interruption
+from gymposium_train.util.progress import handle_interruption
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from gymposium_train.util.progress import interruption
 )
 def test_first_signal_waits_and_second_interrupts(number: int, raised: type[KeyboardInterrupt]) -> None:
     before = signal.getsignal(number)
-    with interruption() as stop:
+    with handle_interruption() as stop:
         stop.stop_here()
         os.kill(os.getpid(), number)
         with pytest.raises(KeyboardInterrupt) as stopped:
@@ -31,7 +31,7 @@ def test_first_signal_waits_and_second_interrupts(number: int, raised: type[Keyb
 
 def test_signals_are_ignored_outside_the_main_thread() -> None:
     def run() -> bool:
-        with interruption() as stop:
+        with handle_interruption() as stop:
             stop.stop_here()
         return True
 

@@ -37,7 +37,7 @@ from gymposium_testing.trainers import MovePolicy, RolledOut, TokenIds, TrainedR
 from gymposium_train.backends.local_model import LocalModel
 from gymposium_train.backends.trainee import make_trainee
 from gymposium_train.config import Entropy, Kl, Legality, Optimizer, Prompting, RolloutSettings, Stage, TrainConfig
-from gymposium_train.config.schedules import Pace
+from gymposium_train.config.schedules import RunProgress
 from gymposium_train.credit.baseline import BaselineSettings
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
@@ -61,14 +61,14 @@ class SelfPlayTrainer:
 
     def train(self, task: TrainerTask, budget: TrainingBudget) -> MovePolicy:
         steps = min(TRAINING_STEPS, budget.matches // (GROUPS * GROUP_SIZE))
-        model = LearningUnderTest(task, budget.seed, training_config(task, budget.seed, steps), TRAINING, LITTLE)
+        model = LearningUnderTest(task, budget.seed, make_training_config(task, budget.seed, steps), TRAINING, LITTLE)
         for step in range(steps):
             model.training.learn(step, model.training.play(step))
             model.training.trainee.publish()
         return model.policy
 
     def begin(self, task: TrainerTask, seed: int) -> LearningUnderTest:
-        return LearningUnderTest(task, seed, step_config(task, seed), STEPPING, MUCH)
+        return LearningUnderTest(task, seed, make_step_config(task, seed), STEPPING, MUCH)
 
 
 class LearningUnderTest:
@@ -100,8 +100,8 @@ class LearningUnderTest:
             trainee=trainee,
             source=MatchRollouts(MatchPlanner(self._config, [self._game], trainee.players)),
             credit=make_credit(self._config.credit),
-            reward=CheckedReward("returns or given", _rewards),
-            pace=Pace(self._config),
+            reward=CheckedReward("returns or given", _list_rewards),
+            pace=RunProgress(self._config),
         )
 
     def roll_out(self, matches: int, seed: int) -> RolledOut:
@@ -111,7 +111,7 @@ class LearningUnderTest:
         planner = MatchPlanner(config, [self._game], self.training.trainee.players)
         found = MatchRollouts(planner, record=played.append).roll_out(0, lambda: None)
         numbers: dict[str | None, int] = {one.job.id: number for number, one in enumerate(played)}
-        rows = [_rows(numbers[one.match], group, one) for group in found.groups for one in group.trajectories]
+        rows = [_list_rows(numbers[one.match], group, one) for group in found.groups for one in group.trajectories]
         return RolledOut(
             tuple(make_trained_match(one.events, one.turns) for one in played), tuple(chain.from_iterable(rows))
         )
@@ -123,7 +123,7 @@ class LearningUnderTest:
             parameter.grad = None  # no update if nothing can be learned
         by_seat = sorted(rows, key=lambda row: (row.match, row.seat))
         groups = [
-            GivenGroup(f"seat {seat}", [GivenTrajectory.from_rows([*of_seat])])
+            RowGroup(f"seat {seat}", [RowTrajectory.from_rows([*of_seat])])
             for (_, seat), of_seat in groupby(by_seat, key=lambda row: (row.match, row.seat))
         ]
         self.training.learn(0, StepRollout(groups))
@@ -153,7 +153,7 @@ class LearningUnderTest:
         self.training.trainee.publish()
 
 
-def training_config(task: TrainerTask, seed: int, steps: int) -> TrainConfig:
+def make_training_config(task: TrainerTask, seed: int, steps: int) -> TrainConfig:
     """Return the config of a training run. Settings have their defaults, except where a short run on a small model
     needs others."""
     return TrainConfig(
@@ -161,21 +161,21 @@ def training_config(task: TrainerTask, seed: int, steps: int) -> TrainConfig:
         seed=seed,
         steps=steps,
         stages=(Stage(opponents={task.opponent: 1.0}),),
-        prompting=_prompting("state"),
+        prompting=_make_prompting("state"),
         rollout=RolloutSettings(groups=GROUPS, group_size=GROUP_SIZE, growth=1.0),
         entropy=Entropy(weight=0.3),
         optimizer=Optimizer(learning_rate=3e-3),
     )
 
 
-def step_config(task: TrainerTask, seed: int) -> TrainConfig:
+def make_step_config(task: TrainerTask, seed: int) -> TrainConfig:
     """Return the config of plain policy-gradient steps, with the KL term of the loss."""
     return TrainConfig(
         games=(task.game.name,),
         seed=seed,
         steps=1,
         stages=(Stage(opponents={task.opponent: 1.0}),),
-        prompting=_prompting("full"),
+        prompting=_make_prompting("full"),
         credit=BaselineSettings(normalise=False),
         objective=PgSettings(aggregate=1.0),
         kl=Kl(weight=1.0, final_share=1.0),
@@ -186,7 +186,7 @@ def step_config(task: TrainerTask, seed: int) -> TrainConfig:
     )
 
 
-def _prompting(context: str) -> Prompting:
+def _make_prompting(context: str) -> Prompting:
     return Prompting(
         prompt=SETTINGS.style,
         reply=SETTINGS.reply,
@@ -198,23 +198,23 @@ def _prompting(context: str) -> Prompting:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenTurn:
+class RowTurn:
     """A turn in a row (a `TracedTurn`)."""
 
     trace: TurnTokens
 
 
 @dataclass(frozen=True, slots=True)
-class GivenTrajectory:
+class RowTrajectory:
     """The rows of one seat in one match (a `TokenTrajectory`), with their reward."""
 
-    turns: tuple[GivenTurn, ...]
+    turns: tuple[RowTurn, ...]
     reward: float
     truncated: bool = False
     unanswered: None = None
 
     @classmethod
-    def from_rows(cls, rows: Sequence[TrainedRow]) -> GivenTrajectory:
+    def from_rows(cls, rows: Sequence[TrainedRow]) -> RowTrajectory:
         """Make the trajectory of some rows."""
         turns = []
         for row in rows:
@@ -223,16 +223,16 @@ class GivenTrajectory:
             stops = [n for n in range(1, len(row.mask) + 1) if places[n + 1] < places[n]]
             for start, stop in zip(starts, stops, strict=True):
                 sampled = Completion(row.tokens[start:stop], row.log_probs[start:stop], "stop", BASE)
-                turns.append(GivenTurn(TurnTokens(row.tokens[:start], sampled)))
+                turns.append(RowTurn(TurnTokens(row.tokens[:start], sampled)))
         return cls(tuple(turns), rows[0].reward)
 
 
 @dataclass(frozen=True, slots=True)
-class GivenGroup:
+class RowGroup:
     """A group of trajectories (a `Group`)."""
 
     role: str
-    trajectories: list[GivenTrajectory]
+    trajectories: list[RowTrajectory]
 
     def facts(self) -> dict[str, Any]:
         return {}
@@ -241,12 +241,12 @@ class GivenGroup:
         return {}
 
 
-def _rewards(group: Sequence[Trajectory | GivenTrajectory]) -> list[Reward]:
+def _list_rewards(group: Sequence[Trajectory | RowTrajectory]) -> list[Reward]:
     """Return the given rewards or, for played trajectories, their returns."""
-    return [Reward(one.reward if isinstance(one, GivenTrajectory) else one.returns[one.seat]) for one in group]
+    return [Reward(one.reward if isinstance(one, RowTrajectory) else one.returns[one.seat]) for one in group]
 
 
-def _rows(number: int, group: MatchGroup, trajectory: Trajectory) -> list[TrainedRow]:
+def _list_rows(number: int, group: MatchGroup, trajectory: Trajectory) -> list[TrainedRow]:
     """Return the rows of one seat in one match, as the learner gets them."""
     (version,) = {turn.trace.completion.policy.version for turn in trajectory.turns}
     reward = trajectory.returns[trajectory.seat]

@@ -83,13 +83,13 @@ def gymposium_sources() -> Iterable[SourceSpec]:
     yield SourceSpec(
         name="matches",
         summary="Matches against other players and past versions, played by the run.",
-        entry_point="gymposium_train.rollout.matches:match_source",
+        entry_point="gymposium_train.rollout.matches:make_match_source",
         settings="gymposium_train.config.source:MatchSettings",
     )
     yield SourceSpec(
         name="sessions",
         summary="Sessions of agents in other processes that use the model over HTTP: gymposium serve.",
-        entry_point="gymposium_train.serving.source:session_source",
+        entry_point="gymposium_train.serving.source:make_session_source",
         settings="gymposium_train.serving.settings:SessionSettings",
         opens={"run": "a program", "scores": "code from a module"},
     )
@@ -112,5 +112,5 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         form="posted",
         pattern="posted",
         summary="The rewards that clients of gymposium serve give at the end of their sessions.",
-        entry_point="gymposium_train.serving.trajectories:posted_reward",
+        entry_point="gymposium_train.serving.trajectories:make_posted_reward",
     )

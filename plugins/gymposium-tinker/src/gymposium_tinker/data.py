@@ -10,9 +10,9 @@ from torch import Tensor
 
 from gymposium.errors import GymposiumError
 from gymposium.util.visible import quantity
-from gymposium_train.learner.protocol import Demonstration, Pair, conversations
+from gymposium_train.learner.protocol import Demonstration, Pair, group_conversations
 from gymposium_train.learner.rows import Row, Span, Tokens
-from gymposium_train.learner.token_batch import TokenBatch, token_batch
+from gymposium_train.learner.token_batch import TokenBatch, make_token_batch
 
 
 def make_datum(ids: Tokens, **inputs: Sequence[float]) -> Datum:
@@ -44,7 +44,7 @@ def make_imitation_data(demonstrations: Sequence[Demonstration | Pair], weight: 
     found = [Demonstration(*one) for one in demonstrations]
     each = weight / sum(len(one.completion) for one in found)
     data = []
-    for conversation in conversations(found):
+    for conversation in group_conversations(found):
         ids = conversation[-1].prompt + conversation[-1].completion
         weights = [0.0] * (len(ids) - 1)
         for one in conversation:
@@ -81,4 +81,4 @@ def flatten_rows(rows: Sequence[Row]) -> TokenBatch:
     starts = [0]
     for row in rows:
         starts.append(starts[-1] + row.sampled)
-    return token_batch(rows, range(len(rows)), starts[:-1], "cpu")
+    return make_token_batch(rows, range(len(rows)), starts[:-1], "cpu")

@@ -30,7 +30,7 @@ from gymposium_train.config import Optimizer
 from gymposium_train.config.directory import read_state
 from gymposium_train.learner import Loss
 from gymposium_train.learner.metrics import Metrics
-from gymposium_train.learner.minibatches import minibatches
+from gymposium_train.learner.minibatches import make_minibatches
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, ImitationScore, Pair
 from gymposium_train.learner.rows import Row, Tokens, fill_spans, split_tokens
 from gymposium_train.learner.token_batch import TokenBatch
@@ -105,7 +105,7 @@ class TinkerLearner:
             kl_weight = self._loss.kl.weight if self._loss.kl is not None else 0.0
         metrics, first = Metrics(), True
         for epoch in range(self._settings.epochs):
-            batches = minibatches(rows, self._settings.minibatches, stream(seed, "epoch", epoch))
+            batches = make_minibatches(rows, self._settings.minibatches, stream(seed, "epoch", epoch))
             for some in batches:
                 self._step(some, len(batches), learning_rate, kl_weight, auxiliary_sft, metrics, first)
                 first = False

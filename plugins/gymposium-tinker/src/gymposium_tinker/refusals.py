@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 from gymposium_tinker.settings import TinkerSettings
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.unused import Use, find_unused
+from gymposium_train.config.unused import UseCondition, find_unused
 from gymposium_train.credit.make import make_credit
 
 ELSEWHERE = "with backend.kind=local; the service decides this itself"
 WITHOUT_EFFECT = (
-    Use(("model.lora.alpha", "model.lora.targets", "model.load", "model.small"), lambda config: False, ELSEWHERE),
-    Use(
+    UseCondition(
+        ("model.lora.alpha", "model.lora.targets", "model.load", "model.small"), lambda config: False, ELSEWHERE
+    ),
+    UseCondition(
         (
             "optimizer.precision",
             "optimizer.token_budget",

@@ -15,7 +15,7 @@ import pytest
 from gymposium.errors import BadOption
 from gymposium.tasks.tools import Call, Tool
 from gymposium_agents.models.loading import LoadedModel
-from gymposium_train.run.lessons import Lesson, list_texts, read_chats, tokenized
+from gymposium_train.run.lessons import Lesson, list_texts, read_chats, tokenize_lessons
 
 ASKED = {"role": "user", "content": "x . o"}
 SAID = {"role": "assistant", "content": "b2"}
@@ -128,7 +128,7 @@ def test_chats_refused_by_the_template_are_named(tmp_path: Path, tiny: LoadedMod
     lesson = Lesson(({"role": "system", "content": "Play."}, {"role": "user", "content": "?"}), "b2", "a.jsonl:7")
     try:
         with pytest.raises(BadOption, match=r"^a\.jsonl:7: .*no system role"):
-            tokenized([lesson], tiny.chat, room=100, max_tokens=8)
+            tokenize_lessons([lesson], tiny.chat, room=100, max_tokens=8)
     finally:
         tokenizer.chat_template = before
 
@@ -169,7 +169,7 @@ def test_reads_output_of_gymposium_synth(tmp_path: Path, context: str, tiny: Loa
     assert lessons
     assert all(lesson.messages[-1]["role"] == "user" for lesson in lessons)
     assert any(len(lesson.messages) > 1 for lesson in lessons) == (context == "full")
-    found = tokenized(lessons, tiny.chat, room=1024, max_tokens=8)
+    found = tokenize_lessons(lessons, tiny.chat, room=1024, max_tokens=8)
     assert len(found.demonstrations) == len(lessons)
     assert found.unguided == 0
     for lesson, demonstration in zip(lessons, found.demonstrations, strict=True):

@@ -17,7 +17,7 @@ from gymposium.games.rules import make_game_factory
 from gymposium.match import MatchResult
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import get_reader
-from gymposium_train.run.lessons import Lesson, RandomPlay, all_moves, paid_moves, winners_moves
+from gymposium_train.run.lessons import Lesson, RandomPlay, list_all_moves, list_paid_moves, list_winners_moves
 
 
 @pytest.mark.parametrize("reply", ["move", "tags", "json"])
@@ -40,14 +40,14 @@ def test_lessons_are_turns_of_winners(name: str, reply: str) -> None:
                     legal = tuple(match.legal_moves(seat) or ())
                     expected.append(Lesson(({"role": "user", "content": prompt},), how.answer(turn.text), legal=legal))
             match.apply(moves)
-    assert winners_moves(finished) == expected
+    assert list_winners_moves(finished) == expected
 
 
 def test_all_moves_include_winners_and_losers() -> None:
     """Winners at poker never fold, so folding is learned from losers only."""
     game, how = load_game("kuhn_poker"), get_reader("move")
     finished = RandomPlay(game, "compact", how, seed=1, tag="t").play(200)
-    everything, winners = all_moves(finished), winners_moves(finished)
+    everything, winners = list_all_moves(finished), list_winners_moves(finished)
     assert len(everything) == sum(len(played.turns) for played in finished) > len(winners)
     facing_a_bet = [one for one in everything if "moves bet" in one.messages[0]["content"]]
     assert {one.reply for one in facing_a_bet} == {"pass", "bet"}
@@ -76,7 +76,7 @@ def test_same_seed_plays_the_same_matches() -> None:
 def test_best_matches_are_kept_in_single_player_games() -> None:
     finished = RandomPlay(load_game("2048"), "compact", get_reader("move"), seed=1, tag="t").play(8)
     best = sorted(finished, key=lambda p: -p.returns[0])[:2]
-    assert len(winners_moves(finished)) == sum(len(p.turns) for p in best)
+    assert len(list_winners_moves(finished)) == sum(len(p.turns) for p in best)
 
 
 class SharedPayoffMatch:
@@ -121,7 +121,7 @@ def test_tied_winners_are_imitated(seats: int, last: float, others: float, utili
     game = make_game_factory(lambda: SharedPayoffMatch(seats, last, others))(spec, {})
     play = RandomPlay(game, "compact", get_reader("move"), seed=1, tag="t")
     finished = play.play(20)
-    kept = winners_moves(finished)
+    kept = list_winners_moves(finished)
     assert kept
     if utility != "cooperative":
         assert kept == [t.trace for p in finished for t in p.turns if p.utilities[t.seat] == others]
@@ -138,22 +138,22 @@ def test_paid_moves_raise_the_score() -> None:
             before = match.returns()[0]
             match.apply({0: turn.text})
             (paid if match.returns()[0] > before else others).append(turn.trace)
-    assert paid_moves(finished) == paid + others[::4]
-    assert 0 < len(paid) < len(all_moves(finished))
+    assert list_paid_moves(finished) == paid + others[::4]
+    assert 0 < len(paid) < len(list_all_moves(finished))
 
 
 def test_final_reward_pays_only_the_last_winning_move() -> None:
     game = load_game("tic_tac_toe")
     finished = RandomPlay(game, "compact", get_reader("move"), seed=1, tag="t", keep="paid").play(20)
     wins = [p.turns[-1].trace for p in finished if p.result(p.turns[-1].seat) == "win"]
-    assert paid_moves(finished)[: len(wins)] == wins
-    assert len(paid_moves(finished)) == len(wins) + math.ceil((len(all_moves(finished)) - len(wins)) / 4)
+    assert list_paid_moves(finished)[: len(wins)] == wins
+    assert len(list_paid_moves(finished)) == len(wins) + math.ceil((len(list_all_moves(finished)) - len(wins)) / 4)
 
 
 def test_paid_moves_require_stored_returns() -> None:
     unnoted = RandomPlay(load_game("tic_tac_toe"), "compact", get_reader("move"), seed=1, tag="t").play(1)
     with pytest.raises(ValueError, match="store_returns"):
-        paid_moves(unnoted)
+        list_paid_moves(unnoted)
 
 
 def test_lots_have_the_requested_number_of_lessons() -> None:

@@ -11,7 +11,7 @@ from gymposium_agents.engines.protocol import EngineStart, WeightsHost
 from gymposium_agents.engines.registry import find_engine_spec
 from gymposium_agents.models.loading import load_stop_tokens
 from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
-from gymposium_train.backends.models import cold_start_model, format_player_name, load_run_model, make_chat
+from gymposium_train.backends.models import find_cold_start_model, format_player_name, load_run_model, make_chat
 from gymposium_train.backends.publishing.make import (
     make_exchange,
     make_policy_name,
@@ -19,10 +19,10 @@ from gymposium_train.backends.publishing.make import (
     open_engine,
     release_unused_memory,
 )
-from gymposium_train.backends.publishing.whole import HostedModels
+from gymposium_train.backends.publishing.whole import HostedModelPublisher
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory
-from gymposium_train.learner.precision import compute_type
+from gymposium_train.learner.precision import choose_compute_type
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def open_run_player(
         loaded = load_run_model(config, name, adapter) if shares else None
         chat = make_chat(config, name) if loaded is None else loaded.chat
         start = EngineStart(
-            model=str(cold_start_model(directory, config) if is_elsewhere else name),
+            model=str(find_cold_start_model(directory, config) if is_elsewhere else name),
             stops=load_stop_tokens(name, chat, trust),
             trust=trust,
             load=config.model.load,
@@ -53,8 +53,10 @@ def open_run_player(
         policy = Policy(f"{make_policy_name(config, directory.path)}.{(adapter or Path(name)).name}", 0)
         if is_elsewhere and config.model.tune == "full" and isinstance(engine, WeightsHost):
             exchange = make_exchange(config, directory.path / "versions", resources)
-            whole, dtype = load_run_model(config, name), compute_type(config.optimizer.precision)
-            HostedModels(whole, engine, directory.path, policy.name, dtype, trust, exchange=exchange).publish(policy)
+            whole, dtype = load_run_model(config, name), choose_compute_type(config.optimizer.precision)
+            HostedModelPublisher(whole, engine, directory.path, policy.name, dtype, trust, exchange=exchange).publish(
+                policy
+            )
         elif adapter is not None and loaded is None:
             engine.publish(adapter, policy)
         yield make_engine_player(format_player_name(name, adapter), engine, chat, config.evaluated_player)

@@ -44,12 +44,12 @@ class LocalBackend:
 
     def player(self, start: BackendStart, learned: Learned) -> AbstractContextManager[LanguageModelPlayer]:
         from gymposium_train.backends.evaluated import open_run_player
-        from gymposium_train.backends.models import cold_start_model, trained_model
+        from gymposium_train.backends.models import find_cold_start_model, find_trained_model
 
         config, directory = start.config, start.directory
         if learned == "cold start":
-            return open_run_player(directory, config, cold_start_model(directory, config))
-        return open_run_player(directory, config, *trained_model(directory, config))
+            return open_run_player(directory, config, find_cold_start_model(directory, config))
+        return open_run_player(directory, config, *find_trained_model(directory, config))
 
     def export(self, start: BackendStart, checkpoint: Path, target: Path) -> None:
         from gymposium_train.backends.models import export_checkpoint

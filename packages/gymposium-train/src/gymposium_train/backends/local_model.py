@@ -14,12 +14,12 @@ from gymposium_agents.engines.adapters import compute_lora_digest
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.backends.models import (
-    cold_start_model,
-    initial_model,
+    find_cold_start_model,
+    find_initial_model,
     load_for_imitation,
     load_for_reinforcement,
-    save_imitated,
-    save_trained,
+    save_imitated_model,
+    save_trained_model,
 )
 from gymposium_train.backends.protocol import BackendStart
 from gymposium_train.backends.publishing import Publisher, make_publisher
@@ -64,7 +64,7 @@ class LocalModel:
             with self.stage_save(target):
                 return
         with self.learner.in_float32():
-            save_trained(self.config, self.loaded, target)
+            save_trained_model(self.config, self.loaded, target)
 
     @contextmanager
     def stage_save(self, target: Path) -> Iterator[Path]:
@@ -72,7 +72,7 @@ class LocalModel:
         assert self.imitates is not None
         with (
             self.learner.in_float32(),
-            save_imitated(self.config, self.loaded, self.imitates, target) as staging,
+            save_imitated_model(self.config, self.loaded, self.imitates, target) as staging,
         ):
             yield staging
 
@@ -91,7 +91,7 @@ def open_imitation(start: BackendStart) -> Iterator[LocalModel]:
     """Yield the model before the cold start, with its learner. With several processes, the first one holds a complete
     copy to evaluate and save."""
     config, world, dumps = start.config, start.world, start.directory.dumps
-    model = initial_model(start.directory, config)
+    model = find_initial_model(start.directory, config)
     if world.size == 1:
         yield load_imitator(config, model, dumps)
         return
@@ -126,7 +126,7 @@ def open_reinforcement(start: BackendStart) -> Iterator[LocalModel]:
     """Yield the model after the cold start, with its learner. With several processes, a copy in CPU memory plays and is
     saved."""
     config, world, dumps = start.config, start.world, start.directory.dumps
-    model = cold_start_model(start.directory, config)
+    model = find_cold_start_model(start.directory, config)
     loaded = load_for_reinforcement(config, model)
     if world.size == 1:
         yield LocalModel(config, loaded, make_reinforcement_learner(config, loaded, world, dumps))

@@ -18,26 +18,26 @@ from gymposium_agents.models.merge import load_merged_model
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory, stage_directory
 from gymposium_train.config.model import Tune
-from gymposium_train.learner.precision import compute_type
+from gymposium_train.learner.precision import choose_compute_type
 from gymposium_train.learner.tensor_files import copy_weights
 
 
-def initial_model(directory: RunDirectory, config: TrainConfig) -> str | Path:
+def find_initial_model(directory: RunDirectory, config: TrainConfig) -> str | Path:
     """Return the model before the cold start: the one named in the config, or the run's small model."""
     return config.model.name or directory.base
 
 
-def cold_start_model(directory: RunDirectory, config: TrainConfig) -> str | Path:
+def find_cold_start_model(directory: RunDirectory, config: TrainConfig) -> str | Path:
     """Return the model after the cold start, where reinforcement learning begins. Without a cold start, this is the
     original model, not a copy."""
-    return directory.cold_start if config.cold_start.is_used else initial_model(directory, config)
+    return directory.cold_start if config.cold_start.is_used else find_initial_model(directory, config)
 
 
-def trained_model(directory: RunDirectory, config: TrainConfig) -> tuple[str | Path, Path | None]:
+def find_trained_model(directory: RunDirectory, config: TrainConfig) -> tuple[str | Path, Path | None]:
     """Return the result of reinforcement learning: a model, and its adapter if a LoRA was trained."""
     if config.model.tune == "full":
         return directory.model, None
-    return cold_start_model(directory, config), directory.adapter
+    return find_cold_start_model(directory, config), directory.adapter
 
 
 def load_run_model(
@@ -46,7 +46,7 @@ def load_run_model(
     """Load a model in the run's number type, quantized if the config says so. With `whole`, which is for training all
     weights, the model is in float32 and not quantized."""
     load, trust = (None if whole else config.model.load), config.model.trust
-    dtype = torch.float32 if whole else compute_type(config.optimizer.precision)
+    dtype = torch.float32 if whole else choose_compute_type(config.optimizer.precision)
     loaded = load_model(name, adapter, load, trust, dtype=dtype)
     if config.prompting.thinking or config.prompting.history != "template":
         loaded.chat = make_chat(config, name)
@@ -75,7 +75,7 @@ def _load_for_learning(config: TrainConfig, name: str | Path, tune: Tune, key: s
     """Load the model at `name` to train all of its weights, or a new LoRA initialized from the seed and the key."""
     whole = tune == "full"
     if empty:
-        dtype, trust = torch.float32 if whole else compute_type(config.optimizer.precision), config.model.trust
+        dtype, trust = torch.float32 if whole else choose_compute_type(config.optimizer.precision), config.model.trust
         loaded = LoadedModel(load_skeleton(name, trust, dtype).eval(), make_chat(config, name), trust)
     else:
         loaded = load_run_model(config, name, whole=whole)
@@ -88,12 +88,12 @@ def _load_for_learning(config: TrainConfig, name: str | Path, tune: Tune, key: s
 
 def export_checkpoint(directory: RunDirectory, config: TrainConfig, checkpoint: Path, target: Path) -> None:
     """Write a checkpoint's weights as a model, or as the adapter if a LoRA is trained."""
-    loaded = load_for_reinforcement(config, cold_start_model(directory, config))
+    loaded = load_for_reinforcement(config, find_cold_start_model(directory, config))
     copy_weights(checkpoint, loaded.model)
-    save_trained(config, loaded, target)
+    save_trained_model(config, loaded, target)
 
 
-def save_trained(config: TrainConfig, loaded: LoadedModel, target: Path) -> None:
+def save_trained_model(config: TrainConfig, loaded: LoadedModel, target: Path) -> None:
     """Write the trained model, or the adapter if a LoRA was trained, with its player's settings."""
     with stage_directory(target) as staging:
         if hasattr(loaded.model, "peft_config"):
@@ -104,7 +104,7 @@ def save_trained(config: TrainConfig, loaded: LoadedModel, target: Path) -> None
 
 
 @contextmanager
-def save_imitated(config: TrainConfig, loaded: LoadedModel, name: str | Path, target: Path) -> Iterator[Path]:
+def save_imitated_model(config: TrainConfig, loaded: LoadedModel, name: str | Path, target: Path) -> Iterator[Path]:
     """Write the result of imitation, with its player's settings. A LoRA is merged into a float32 copy of the model at
     `name`. Yields the staging directory, which becomes `target` after the block."""
     with stage_directory(target) as staging:

@@ -67,7 +67,7 @@ class PolicyPlayers:
 
     def learner(self) -> LanguageModelPlayer:
         """Return a player of the newest published version. It samples its replies."""
-        return self._player("learner", *self.published, self._prompting.temperature, note_legal=self._note_legal)
+        return self._make_player("learner", *self.published, self._prompting.temperature, note_legal=self._note_legal)
 
     def recent(self, policy: Policy) -> LanguageModelPlayer:
         """Return a player of a version at most `staleness` publishes old. It samples its replies. Raises
@@ -75,11 +75,11 @@ class PolicyPlayers:
         engine = next((engine for engine, other in [*self._recent] if other == policy), None)
         if engine is None:
             raise GymposiumError(f"{policy} is no longer available: newer versions have replaced it.")
-        return self._player("learner", engine, policy, self._prompting.temperature, note_legal=self._note_legal)
+        return self._make_player("learner", engine, policy, self._prompting.temperature, note_legal=self._note_legal)
 
     def evaluated(self) -> LanguageModelPlayer:
         """Return a player of the newest published version for evaluation."""
-        return self._player("learner", *self.published, self._evaluation_temperature)
+        return self._make_player("learner", *self.published, self._evaluation_temperature)
 
     def keep(self) -> Policy:
         """Keep the newest published version, so that `past` can make its players, even in a resumed run. Its files stay
@@ -94,14 +94,14 @@ class PolicyPlayers:
         version was not kept."""
         with self._one_at_a_time:
             engine = self._publisher.past(policy)
-        return self._player(str(policy), engine, policy, self._prompting.temperature)
+        return self._make_player(str(policy), engine, policy, self._prompting.temperature)
 
     def let_go(self, policy: Policy) -> None:
         """Release a kept version. Call it only if no running rollout uses the version. Its files stay."""
         with self._one_at_a_time:
             self._publisher.let_go(policy)
 
-    def _player(
+    def _make_player(
         self, name: str, engine: TokenEngine, policy: Policy, temperature: float, *, note_legal: bool = False
     ) -> LanguageModelPlayer:
         settings = self._prompting.player_settings(temperature)
@@ -164,7 +164,7 @@ class Trainee:
         Raises `EngineMismatch` if the engine plays another policy."""
         started = time.perf_counter()
         policy = Policy(self._name, self.learner.policy_version)
-        agreement = self.players.publish(policy, lambda engine: self._checked(engine, policy))
+        agreement = self.players.publish(policy, lambda engine: self._check_agreement(engine, policy))
         metrics = {
             "sync/canary": agreement.largest,
             "sync/canary_mean": agreement.mean,
@@ -174,7 +174,7 @@ class Trainee:
             metrics["sync/correlation"] = agreement.correlation
         return metrics
 
-    def _checked(self, engine: TokenEngine, policy: Policy) -> Agreement:
+    def _check_agreement(self, engine: TokenEngine, policy: Policy) -> Agreement:
         return self.canary.check(engine, policy, self.learner.score, self.digest)
 
 

@@ -18,7 +18,7 @@ from gymposium.plugins.command_line import command_line
 from gymposium.runs.metric_docs import check_patterns
 from gymposium.runs.results import build_rows, judge_run, sum_stage_seconds
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.outline import outline_run
 from gymposium_train.config.overrides import Override, parse_override
@@ -28,7 +28,7 @@ from gymposium_train.config.reading import build_config, merge_data, read_data
 from gymposium_train.config.small_model import resolve_small_model
 from gymposium_train.config.writing import config_to_data, config_to_toml
 from gymposium_train.run.api import train
-from gymposium_train.util.processes import helps, processes
+from gymposium_train.util.processes import count_processes, is_helper
 
 MetricsOption = Annotated[
     str | None,
@@ -85,7 +85,7 @@ def parse_metrics(metrics: str | None) -> list[str]:
 def help_leader() -> bool:
     """Work for the leading process until its run ends, if torchrun started this process as a helper. Returns False
     otherwise."""
-    if not helps():
+    if not is_helper():
         return False
     try:
         train()
@@ -113,7 +113,7 @@ def run_training(config: TrainConfig | None, directory: Path | None, metrics: st
     found = judge_run(run.results())
     if found is not None:
         print_note(found.text)
-        if found.is_failure and processes() == 1:  # torchrun treats any other nonzero status as a crash
+        if found.is_failure and count_processes() == 1:  # torchrun treats any other nonzero status as a crash
             raise typer.Exit(NOTHING_LEARNED)
 
 
@@ -145,9 +145,15 @@ def _show_results(run: RunDirectory) -> None:
 def _suggest_command(run: RunDirectory, config: TrainConfig) -> str | None:
     """Return a command that plays the trained policy, with its description. Returns None if the weights are not on this
     machine."""
-    from gymposium_train.backends.models import cold_start_model, format_player_name, trained_model  # imports torch
+    from gymposium_train.backends.models import (  # imports torch
+        find_cold_start_model,
+        find_trained_model,
+        format_player_name,
+    )
 
-    model, adapter = (cold_start_model(run, config), None) if config.steps == 0 else trained_model(run, config)
+    model, adapter = (
+        (find_cold_start_model(run, config), None) if config.steps == 0 else find_trained_model(run, config)
+    )
     if not (Path(model) if adapter is None else adapter / "adapter_config.json").exists():
         return None
     player = format_player_name(run.path)
@@ -167,7 +173,7 @@ def _format_estimate(cell: str) -> str:
 def show_plan(config: TrainConfig, *, memory: bool = False, as_json: bool) -> None:
     """Print the config in its file format, with an outline of the run as comments. With `memory`, also print an
     estimate of the memory."""
-    check(config, at_hand=False)
+    check_config(config, at_hand=False)
     config = resolve_small_model(config)
     planned = outline_run(config)
     estimate = _estimate_memory(config) if memory else None
@@ -192,10 +198,10 @@ class _MemoryEstimate(NamedTuple):
 
 
 def _estimate_memory(config: TrainConfig) -> _MemoryEstimate:
-    from gymposium_train.run.fitting import fitted
-    from gymposium_train.run.memory import estimate_memory, would_fit  # imports torch, which takes seconds
+    from gymposium_train.run.fitting import fit_config
+    from gymposium_train.run.memory import estimate_memory, find_fitting_settings  # imports torch, which takes seconds
 
-    chosen = fitted(config)
+    chosen = fit_config(config)
     needed = estimate_memory(chosen)
     table = Table(Column("memory", no_wrap=True), Column("GiB", justify="right"), box=None)
     for name, size in {**needed.parts(), "peak": needed.total}.items():
@@ -207,7 +213,7 @@ def _estimate_memory(config: TrainConfig) -> _MemoryEstimate:
     data |= {"layout": settings.rows_layout, "checkpointing": bool(settings.checkpointing), "fits": needed.fits}
     if needed.fits:
         return _MemoryEstimate(data, table, f"{verdict}the run fits.")
-    found = would_fit(chosen)
+    found = find_fitting_settings(chosen)
     data["would_fit"] = None if found is None else {"settings": found[0], "peak": found[1].total}
     if found is None:
         return _MemoryEstimate(data, table, f"{verdict}the run does not fit. Use a smaller model or a larger device.")

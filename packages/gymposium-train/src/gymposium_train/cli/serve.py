@@ -172,10 +172,10 @@ def command(
 def _check_command(source: SessionSettings) -> None:
     """Raise `BadOption` before anything is written if the command or the function of `--run` cannot be found."""
     if source.run is not None and source.scores is not None:
-        from gymposium_train.serving.commands import parse_command, score_function  # imports torch
+        from gymposium_train.serving.commands import load_score_function, parse_command  # imports torch
 
         parse_command(source.run)
-        score_function(source.scores)
+        load_score_function(source.scores)
 
 
 def _serve_model(config: TrainConfig) -> None:

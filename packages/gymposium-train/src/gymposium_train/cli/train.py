@@ -22,7 +22,7 @@ from gymposium_train.cli.backend import BackendOption, BaseUrlOption
 from gymposium_train.cli.naming import make_overrides, name_options
 from gymposium_train.cli.running import MetricsOption, help_leader, make_config, parse_metrics, run_training, show_plan
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.distributed import check_processes
 from gymposium_train.config.permitted import check_permitted
@@ -159,7 +159,7 @@ def command(
                 check_executor(executor)
             show_plan(config, memory=memory, as_json=as_json)
         elif executor is not None:
-            check(config, at_hand=False)
+            check_config(config, at_hand=False)
             _run_distributed(ctx, config, executor, processes or 1, address)
         else:
             check_run_path(out_dir)

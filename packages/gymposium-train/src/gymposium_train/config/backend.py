@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from gymposium.plugins.host import host
 from gymposium_train.util.settings import Settings
-from gymposium_train.util.variants import Variants, from_plugins
+from gymposium_train.util.variants import Variants, make_kind_finder
 
 
 class BackendSettings(Settings):
@@ -28,5 +28,7 @@ class LocalSettings(BackendSettings):
     """Where the model learns."""
 
 
-BACKENDS = Variants("backend", BackendSettings, from_plugins(lambda: host().backends, BackendSettings), default="local")
+BACKENDS = Variants(
+    "backend", BackendSettings, make_kind_finder(lambda: host().backends, BackendSettings), default="local"
+)
 """The table `[backend]` of a config."""

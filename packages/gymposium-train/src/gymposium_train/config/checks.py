@@ -30,7 +30,7 @@ class Rule(NamedTuple):
     """The problem and its fix. Begins with the path of a setting."""
 
 
-def check(config: TrainConfig, *, at_hand: bool = True) -> None:
+def check_config(config: TrainConfig, *, at_hand: bool = True) -> None:
     """Raise `BadConfig` with all problems that would stop the run later or make it meaningless. With `at_hand=False`,
     does not check that models, engine and backend are available. That check may use the network, and the run may be for
     another machine."""
@@ -45,16 +45,16 @@ def check(config: TrainConfig, *, at_hand: bool = True) -> None:
 def find_contradictions(config: TrainConfig) -> Iterator[str]:
     """Yield a sentence for each combination of settings that makes no sense."""
     rules = chain(
-        _work_rules(config),
-        _credit_rules(config),
-        _model_rules(config),
-        _engine_rules(config),
-        _prompting_rules(config),
+        _list_run_rules(config),
+        _list_credit_rules(config),
+        _list_model_rules(config),
+        _list_engine_rules(config),
+        _list_prompting_rules(config),
     )
     return (rule.sentence for rule in rules if rule.broken)
 
 
-def _work_rules(config: TrainConfig) -> Iterator[Rule]:
+def _list_run_rules(config: TrainConfig) -> Iterator[Rule]:
     matches = config.source.kind == "matches"
     yield Rule(
         matches and not config.games and not (config.steps == 0 and config.cold_start.data),
@@ -109,7 +109,7 @@ def _work_rules(config: TrainConfig) -> Iterator[Rule]:
         yield Rule(times > 1, f"evaluation.opponents: duplicate opponent {name} ({times} times). Name it once.")
 
 
-def _credit_rules(config: TrainConfig) -> Iterator[Rule]:
+def _list_credit_rules(config: TrainConfig) -> Iterator[Rule]:
     kind, credit = config.credit.kind, make_credit(config.credit)
     reward, context = config.reward, config.prompting.context
     single = config.rollout.group_size == 1
@@ -141,7 +141,7 @@ def _credit_rules(config: TrainConfig) -> Iterator[Rule]:
     )
 
 
-def _model_rules(config: TrainConfig) -> Iterator[Rule]:
+def _list_model_rules(config: TrainConfig) -> Iterator[Rule]:
     yield Rule(config.model.name == "", "model.name: empty. Name a model directory or a hub model.")
     yield Rule(
         config.model.tune == "full" and config.model.load == "4bit",
@@ -155,7 +155,7 @@ def _model_rules(config: TrainConfig) -> Iterator[Rule]:
     )
 
 
-def _engine_rules(config: TrainConfig) -> Iterator[Rule]:
+def _list_engine_rules(config: TrainConfig) -> Iterator[Rule]:
     engine, spec, backend = config.engine, host().engines[config.engine.kind], config.backend.kind
     fitting = [name for name, other in host().engines.items() if other.backend == backend]
     yield Rule(
@@ -190,7 +190,7 @@ def _engine_rules(config: TrainConfig) -> Iterator[Rule]:
     )
 
 
-def _prompting_rules(config: TrainConfig) -> Iterator[Rule]:
+def _list_prompting_rules(config: TrainConfig) -> Iterator[Rule]:
     prompting = config.prompting
     try:
         kind = prompting.policy().kind

@@ -24,7 +24,7 @@ from gymposium.util.strict_json import is_number, strict_json
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import read_config
 from gymposium_train.config.writing import config_to_data, config_to_json
-from gymposium_train.util.progress import say
+from gymposium_train.util.progress import print_message
 
 _VERSIONS = (
     "gymposium",
@@ -116,7 +116,7 @@ class RunDirectory:
         if self.matches(stage).is_file():
             for _, record in read_records(self.matches(stage)):
                 if isinstance(record, Problem):
-                    say(f"Skipped: {record}", style="yellow")
+                    print_message(f"Skipped: {record}", style="yellow")
                 else:
                     ids.add(record.id)
         return ids
@@ -175,7 +175,7 @@ class RunDirectory:
                     case {"stage": str(stage), "step": int(step)} as entry:
                         by_step[stage, step] = entry
                     case _:
-                        say(f"Skipped {self.metrics_file}:{number}: no metrics of a step", style="yellow")
+                        print_message(f"Skipped {self.metrics_file}:{number}: no metrics of a step", style="yellow")
         except OSError as error:
             raise BadRecord(f"Cannot read {self.metrics_file} ({reason(error)}). Remove it.") from error
         return list(by_step.values())

@@ -42,7 +42,7 @@ class Engine(Settings):
         return partial(make_engine_table, **dict(self)), ()
 
     @model_validator(mode="after")
-    def _check(self) -> Engine:
+    def _check_settings(self) -> Engine:
         _ = self.own  # its class may reject values
         return self
 

@@ -14,11 +14,11 @@ from gymposium_train.config.measure import IN_WORDS, ColdStart
 from gymposium_train.config.model import Model
 from gymposium_train.config.play import Stage
 from gymposium_train.config.root import TrainConfig
-from gymposium_train.config.schedules import Pace, growth
+from gymposium_train.config.schedules import RunProgress, compute_growth
 
 
 def outline_run(config: TrainConfig) -> dict[str, str]:
-    """Return lines of text by topic, in the order of a run, for a config accepted by `checks.check`. Nothing is
+    """Return lines of text by topic, in the order of a run, for a config accepted by `checks.check_config`. Nothing is
     downloaded. Parameters of local models are counted without loading them. Raises `BadOption` for a LoRA on layers
     that the model does not have."""
     games = [load_game(name) for name in config.games]
@@ -57,7 +57,7 @@ def _describe_lessons(cold: ColdStart) -> str:
 def _describe_steps(config: TrainConfig) -> str:
     if config.steps == 0:
         return "none"
-    settings, final = config.rollout, growth(config, 1.0)
+    settings, final = config.rollout, compute_growth(config, 1.0)
     groups, size = settings.groups, settings.group_size
     if groups is None:
         step = f"each of about {quantity(settings.decisions, 'reply', 'replies')}"
@@ -70,8 +70,8 @@ def _describe_steps(config: TrainConfig) -> str:
         return f"as many as fit into {config.budget:g} CPU seconds including the cold start, {step}"
     if groups is None:
         return f"{config.steps}, {step}"
-    pace = Pace(config)
-    matches = groups * sum(round(size * growth(config, pace(step))) for step in range(config.steps))
+    pace = RunProgress(config)
+    matches = groups * sum(round(size * compute_growth(config, pace(step))) for step in range(config.steps))
     return f"{config.steps}, {step}; {quantity(matches, 'match')} in all"
 
 

@@ -47,7 +47,7 @@ def check_permitted(config: TrainConfig, typed: Collection[Override] = ()) -> No
             raise PermissionRequired(error.name, f"{'.'.join(path)}: {error.why}", error.flag) from None
 
 
-def names_to_allow(config: TrainConfig) -> list[str]:
+def list_names_to_allow(config: TrainConfig) -> list[str]:
     """Return the names in a run's config that the user must allow again to resume the run."""
     return list(
         dict.fromkeys(name for _, name, check in _list_checks(config) if is_allowed(name) or _is_refused(check, name))

@@ -24,7 +24,7 @@ from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.files import check_target_names
 from gymposium_train.config.root import TrainConfig
 from gymposium_train.config.stages import PAST, SELF, check_stages
-from gymposium_train.util.processes import processes_here
+from gymposium_train.util.processes import count_local_processes
 
 
 def find_unknown(config: TrainConfig) -> Iterator[str]:
@@ -179,7 +179,7 @@ def _check_gpus(engine: VllmSettings) -> None:
     from gymposium_train.config.devices import find_device_problem, visible_gpus
 
     visible = visible_gpus(os.environ.get("CUDA_VISIBLE_DEVICES"), torch.cuda.device_count())
-    if problem := find_device_problem(engine, visible, processes_here()):
+    if problem := find_device_problem(engine, visible, count_local_processes()):
         raise GymposiumError(problem)
 
 

@@ -104,7 +104,7 @@ class TrainConfig(Settings):
         return self.legality.weight if self.prompting.reply == "move" else 0.0
 
     @model_validator(mode="after")
-    def _complete(self) -> TrainConfig:
+    def _complete_settings(self) -> TrainConfig:
         for name, table in fill_defaults(self, self.model, self.backend.other_defaults).items():
             object.__setattr__(self, name, table)  # it is frozen for callers
         if self.objective.prefers_decoupled and "mismatch" not in self.model_fields_set:

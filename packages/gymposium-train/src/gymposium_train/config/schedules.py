@@ -7,7 +7,7 @@ import math
 from gymposium_train.config.root import TrainConfig
 
 
-class Pace:
+class RunProgress:
     """The progress of reinforcement learning. If the config sets a number of steps, the progress depends only on the
     step. Otherwise it is the share of the budget used before the step."""
 
@@ -51,23 +51,23 @@ class Pace:
         return done > 0 and self.used + self._last / 2.0 >= self.budget
 
 
-def growth(config: TrainConfig, progress: float) -> float:
+def compute_growth(config: TrainConfig, progress: float) -> float:
     """Return the growth factor of steps since the first."""
     ratio: float = config.rollout.growth**progress
     return ratio
 
 
-def entropy_weight(config: TrainConfig, progress: float) -> float:
+def compute_entropy_weight(config: TrainConfig, progress: float) -> float:
     """Return the weight of the entropy bonus, in nats per token."""
     return config.entropy.weight * (1.0 - (1.0 - config.entropy.final_share) * progress)
 
 
-def kl_weight(config: TrainConfig, progress: float) -> float:
+def compute_kl_weight(config: TrainConfig, progress: float) -> float:
     """Return the weight of the KL penalty, or 0 without a penalty."""
     return config.kl.weight * (1.0 - (1.0 - config.kl.final_share) * progress)
 
 
-def learning_rate(config: TrainConfig, progress: float, step: int) -> float:
+def compute_learning_rate(config: TrainConfig, progress: float, step: int) -> float:
     """Return the learning rate of this step, counted from 0: a linear rise over the first steps, times the decay of
     the schedule."""
     settings = config.optimizer

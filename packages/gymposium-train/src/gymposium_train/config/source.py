@@ -6,7 +6,7 @@ from typing import Literal
 
 from gymposium.plugins.host import host
 from gymposium_train.util.settings import Settings
-from gymposium_train.util.variants import Variants, from_plugins
+from gymposium_train.util.variants import Variants, make_kind_finder
 
 
 class SourceSettings(Settings):
@@ -23,5 +23,7 @@ class MatchSettings(SourceSettings):
     """Where trajectories come from."""
 
 
-SOURCES = Variants("source", SourceSettings, from_plugins(lambda: host().sources, SourceSettings), default="matches")
+SOURCES = Variants(
+    "source", SourceSettings, make_kind_finder(lambda: host().sources, SourceSettings), default="matches"
+)
 """The table `[source]` of a config."""

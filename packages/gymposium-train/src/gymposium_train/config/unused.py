@@ -14,7 +14,7 @@ from gymposium_train.config.writing import config_to_data
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class UseCondition:
     """The condition under which some settings have an effect."""
 
     settings: tuple[str, ...]
@@ -25,48 +25,54 @@ class Use:
 
 
 USES = (
-    Use(("budget",), lambda c: c.steps is None, "without steps"),
-    Use(("rollout.decisions",), lambda c: c.rollout.groups is None, "without rollout.groups"),
-    Use(("legality",), lambda c: c.prompting.reply == "move", "with prompting.reply=move"),
-    Use(("kl.final_share", "kl.estimator", "kl.refresh"), lambda c: c.kl.weight > 0, "with a kl.weight above 0"),
-    Use(("optimizer.final_rate",), lambda c: c.optimizer.schedule != "constant", "without optimizer.schedule=constant"),
-    Use(("entropy.final_share",), lambda c: c.entropy.weight > 0, "with an entropy.weight above 0"),
-    Use(
+    UseCondition(("budget",), lambda c: c.steps is None, "without steps"),
+    UseCondition(("rollout.decisions",), lambda c: c.rollout.groups is None, "without rollout.groups"),
+    UseCondition(("legality",), lambda c: c.prompting.reply == "move", "with prompting.reply=move"),
+    UseCondition(
+        ("kl.final_share", "kl.estimator", "kl.refresh"), lambda c: c.kl.weight > 0, "with a kl.weight above 0"
+    ),
+    UseCondition(
+        ("optimizer.final_rate",), lambda c: c.optimizer.schedule != "constant", "without optimizer.schedule=constant"
+    ),
+    UseCondition(("entropy.final_share",), lambda c: c.entropy.weight > 0, "with an entropy.weight above 0"),
+    UseCondition(
         ("optimizer.target_kl",),
         lambda c: c.optimizer.epochs * c.optimizer.minibatches > 1,
         "with more than one of optimizer.epochs or optimizer.minibatches",
     ),
-    Use(("model.small",), lambda c: c.model.name is None, "without a model.name, when a small model is made"),
-    Use(("model.lora",), lambda c: c.model.tune == "lora", "with model.tune=lora"),
-    Use(
+    UseCondition(("model.small",), lambda c: c.model.name is None, "without a model.name, when a small model is made"),
+    UseCondition(("model.lora",), lambda c: c.model.tune == "lora", "with model.tune=lora"),
+    UseCondition(
         ("engine.arguments", "engine.devices", "engine.servers"),
         lambda c: getattr(c.engine, "url", None) is None,
         "without engine.url, when servers are started for the run",
     ),
-    Use(
+    UseCondition(
         ("pool",),
         lambda c: any("past" in stage.opponents for stage in c.stages),
         "if past is among the opponents of a stage",
     ),
-    Use(
+    UseCondition(
         ("cold_start.data",),
         lambda c: c.cold_start.is_used or c.sft is not None,
         "with cold_start.epochs, or with cold_start.steps or an sft.weight above 0",
     ),
-    Use(("cold_start.steps", "cold_start.failed"), lambda c: c.cold_start.epochs is None, "without cold_start.epochs"),
-    Use(("cold_start.validation",), lambda c: c.cold_start.epochs is not None, "with cold_start.epochs"),
-    Use(
+    UseCondition(
+        ("cold_start.steps", "cold_start.failed"), lambda c: c.cold_start.epochs is None, "without cold_start.epochs"
+    ),
+    UseCondition(("cold_start.validation",), lambda c: c.cold_start.epochs is not None, "with cold_start.epochs"),
+    UseCondition(
         ("cold_start.keep",),
         lambda c: not c.cold_start.data and (c.cold_start.steps > 0 or c.sft is not None),
         "without cold_start.data, and with cold_start.steps or an sft.weight above 0",
     ),
-    Use(
+    UseCondition(
         ("cold_start.batch", "cold_start.learning_rate", "cold_start.warmup"),
         lambda c: c.cold_start.is_used or c.control,
         "with cold_start.epochs or with cold_start.steps above 0, or for the control",
     ),
-    Use(("samples.groups", "samples.tokens"), lambda c: c.samples.every > 0, "with samples.every above 0"),
-    Use(
+    UseCondition(("samples.groups", "samples.tokens"), lambda c: c.samples.every > 0, "with samples.every above 0"),
+    UseCondition(
         ("evaluation.curve_matches", "checkpoints.best"),
         lambda c: c.evaluation.every != 0,
         "without evaluation.every=0",
@@ -74,7 +80,7 @@ USES = (
 )
 
 
-def find_unused(config: TrainConfig, uses: Sequence[Use] = USES) -> Iterator[str]:
+def find_unused(config: TrainConfig, uses: Sequence[UseCondition] = USES) -> Iterator[str]:
     """Yield a sentence for each setting without effect, unless it has a default value: the small model's, a pretrained
     model's or the backend's."""
     data, of_backend = config_to_data(config), config.backend.other_defaults

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gymposium_train.credit.grpo import group_advantages
+from gymposium_train.credit.grpo import compute_group_advantages
 from gymposium_train.credit.protocol import Credit, CreditSettings, RatedGroup
 
 
@@ -33,7 +33,7 @@ class Baseline(Credit):
         for episode in (episode for group in groups for episode in group.episodes):
             totals.setdefault(episode.role, []).append(episode.total)
         normalise = self.settings.normalise
-        advantages = {role: group_advantages(rewards, normalise=normalise) for role, rewards in totals.items()}
+        advantages = {role: compute_group_advantages(rewards, normalise=normalise) for role, rewards in totals.items()}
         # a role's advantages are in the order of its episodes in the batch
         remaining = {role: iter(values or [0.0] * len(totals[role])) for role, values in advantages.items()}
         credited = []

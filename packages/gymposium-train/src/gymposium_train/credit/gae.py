@@ -47,7 +47,7 @@ class Gae(Credit):
 
     def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
         raw = [[self.advantages(episode) for episode in group.episodes] for group in groups]
-        mean, deviation = _moments(raw) if self.settings.normalise else (0.0, 1.0)
+        mean, deviation = _compute_moments(raw) if self.settings.normalise else (0.0, 1.0)
         return [
             group.assign(
                 [[(a - mean) / deviation for a in advantages] for advantages in of_group],
@@ -74,7 +74,7 @@ class Gae(Credit):
         return advantages[::-1]
 
 
-def _moments(advantages: Sequence[Sequence[Sequence[float]]]) -> tuple[float, float]:
+def _compute_moments(advantages: Sequence[Sequence[Sequence[float]]]) -> tuple[float, float]:
     """Return the mean and the standard deviation over all turns. `EPSILON` is added to the deviation, so it is never
     0."""
     values = np.array([a for group in advantages for turns in group for a in turns])

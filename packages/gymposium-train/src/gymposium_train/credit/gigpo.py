@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from gymposium_train.credit.grpo import group_advantages
+from gymposium_train.credit.grpo import compute_group_advantages
 from gymposium_train.credit.protocol import Credit, CreditSettings, RatedGroup
 
 
@@ -42,33 +42,33 @@ class Gigpo(Credit):
     compares_states: ClassVar[bool] = True
 
     def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
-        return [self._group(group) for group in groups]
+        return [self._rate_group(group) for group in groups]
 
-    def _group(self, group: RatedGroup) -> RatedGroup:
+    def _rate_group(self, group: RatedGroup) -> RatedGroup:
         totals = [episode.total for episode in group.episodes]
-        trajectories = group_advantages(totals, normalise=self.settings.normalise) or [0.0] * len(totals)
+        trajectories = compute_group_advantages(totals, normalise=self.settings.normalise) or [0.0] * len(totals)
         advantages = [
             [advantage + self.settings.step_weight * step for step in steps]
-            for advantage, steps in zip(trajectories, self._steps(group), strict=True)
+            for advantage, steps in zip(trajectories, self._compute_step_advantages(group), strict=True)
         ]
         return group.assign(advantages if any(map(any, advantages)) else None)
 
-    def _steps(self, group: RatedGroup) -> list[list[float]]:
+    def _compute_step_advantages(self, group: RatedGroup) -> list[list[float]]:
         """Return the advantage of each turn among those at the same state, or 0 for the only turn at a state."""
-        returns = [returns_to_go(episode.rewards, self.settings.gamma) for episode in group.episodes]
+        returns = [compute_returns_to_go(episode.rewards, self.settings.gamma) for episode in group.episodes]
         places: dict[Hashable, list[tuple[int, int]]] = {}
         for e, episode in enumerate(group.episodes):
             for t, state in enumerate(episode.states):
                 places.setdefault(state, []).append((e, t))
         steps = [[0.0] * len(episode.rewards) for episode in group.episodes]
         for same in places.values():
-            advantages = group_advantages([returns[e][t] for e, t in same], normalise=self.settings.normalise)
+            advantages = compute_group_advantages([returns[e][t] for e, t in same], normalise=self.settings.normalise)
             for (e, t), advantage in zip(same, advantages or [0.0] * len(same), strict=True):
                 steps[e][t] = advantage
         return steps
 
 
-def returns_to_go(rewards: Sequence[float], gamma: float) -> list[float]:
+def compute_returns_to_go(rewards: Sequence[float], gamma: float) -> list[float]:
     """Return the sum of rewards from each turn on, discounted per turn."""
     returns: list[float] = []
     later = 0.0

@@ -33,14 +33,14 @@ class Grpo(Credit):
     needs_groups: ClassVar[bool] = True
 
     def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
-        return [self._group(group) for group in groups]
+        return [self._rate_group(group) for group in groups]
 
-    def _group(self, group: RatedGroup) -> RatedGroup:
+    def _rate_group(self, group: RatedGroup) -> RatedGroup:
         totals = [episode.total for episode in group.episodes]
-        return spread(group, group_advantages(totals, normalise=self.settings.normalise))
+        return share_advantages(group, compute_group_advantages(totals, normalise=self.settings.normalise))
 
 
-def group_advantages(rewards: Sequence[float], *, normalise: bool) -> list[float] | None:
+def compute_group_advantages(rewards: Sequence[float], *, normalise: bool) -> list[float] | None:
     """Return GRPO's advantages: the rewards minus their mean, divided by their standard deviation if `normalise` is set
     (Shao et al., 2024; without it, Liu et al., 2025, "Dr. GRPO"). Returns None if all rewards are equal, because such a
     group teaches nothing."""
@@ -53,7 +53,7 @@ def group_advantages(rewards: Sequence[float], *, normalise: bool) -> list[float
     return [float(value) for value in centred]
 
 
-def spread(group: RatedGroup, advantages: Sequence[float] | None) -> RatedGroup:
+def share_advantages(group: RatedGroup, advantages: Sequence[float] | None) -> RatedGroup:
     """Return a group with each trajectory's advantage shared by all its turns. Without advantages, the group is
     tied."""
     if advantages is None:

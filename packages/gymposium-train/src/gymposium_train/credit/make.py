@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gymposium.plugins.host import host
 from gymposium_train.credit.protocol import Credit, CreditSettings
-from gymposium_train.util.variants import Variants, from_plugins, make_variant
+from gymposium_train.util.variants import Variants, make_kind_finder, make_variant
 
-CREDITS = Variants("credit", CreditSettings, from_plugins(lambda: host().credits, CreditSettings), default="gae")
+CREDITS = Variants("credit", CreditSettings, make_kind_finder(lambda: host().credits, CreditSettings), default="gae")
 """The table `[credit]` of a config."""
 
 

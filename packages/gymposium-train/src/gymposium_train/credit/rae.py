@@ -36,9 +36,9 @@ class Rae(Credit):
     """The moving average of rewards for each role."""
 
     def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
-        return [group.assign([self._take(episode) for episode in group.episodes]) for group in groups]
+        return [group.assign([self._rate_episode(episode) for episode in group.episodes]) for group in groups]
 
-    def _take(self, episode: Episode) -> tuple[float, ...]:
+    def _rate_episode(self, episode: Episode) -> tuple[float, ...]:
         baseline = self.baselines.get(episode.role, 0.0)
         decay = self.settings.decay
         self.baselines[episode.role] = decay * baseline + (1.0 - decay) * episode.total

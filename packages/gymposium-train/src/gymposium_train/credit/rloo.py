@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from gymposium.errors import BadOption
-from gymposium_train.credit.grpo import group_advantages, spread
+from gymposium_train.credit.grpo import compute_group_advantages, share_advantages
 from gymposium_train.credit.protocol import Credit, CreditSettings, RatedGroup
 
 
@@ -33,12 +33,15 @@ class Rloo(Credit):
                 "RLOO compares the trajectories of a group, but every group here has only one. Set a group size of 2 "
                 "or more, or choose a baseline that needs no group."
             )
-        return [spread(group, left_out([episode.total for episode in group.episodes])) for group in groups]
+        return [
+            share_advantages(group, compute_leave_one_out([episode.total for episode in group.episodes]))
+            for group in groups
+        ]
 
 
-def left_out(rewards: Sequence[float]) -> list[float] | None:
+def compute_leave_one_out(rewards: Sequence[float]) -> list[float] | None:
     """Return each reward minus the mean of the other rewards, or None if all are equal."""
-    centred, n = group_advantages(rewards, normalise=False), len(rewards)
+    centred, n = compute_group_advantages(rewards, normalise=False), len(rewards)
     if centred is None:
         return None
     # r - (sum - r) / (n - 1) = (r - mean) n / (n - 1)

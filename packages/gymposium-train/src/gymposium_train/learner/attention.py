@@ -56,7 +56,7 @@ class PackedRow:
             place += length * count
 
 
-def attention_for(model: Any, wanted: Attention) -> Attention:
+def choose_attention(model: Any, wanted: Attention) -> Attention:
     """Return the kind of attention for `model`. `auto` selects the fastest one for its device and number type. Models
     loaded with an implementation other than `sdpa` keep it."""
     if wanted == "dense" or model.config._attn_implementation not in ("sdpa", NAME):
@@ -65,14 +65,14 @@ def attention_for(model: Any, wanted: Attention) -> Attention:
     return "varlen" if wanted == "varlen" or (wanted == "auto" and varlen) else "blocks"
 
 
-def install(model: Any) -> None:
+def install_attention(model: Any) -> None:
     """Make a transformers model compute packed rows with this module."""
-    AttentionInterface.register(NAME, attend)
+    AttentionInterface.register(NAME, compute_attention)
     AttentionMaskInterface.register(NAME, sdpa_mask)
     model.set_attn_implementation(NAME)
 
 
-def attend(
+def compute_attention(
     module: Any,
     query: Tensor,
     key: Tensor,
@@ -93,17 +93,17 @@ def attend(
         return output, weights
     heads = (query, key, value)
     if packed.attention == "varlen":
-        return _varlen(heads, packed, scaling, sliding_window), None
+        return _compute_varlen(heads, packed, scaling, sliding_window), None
     parts = []
     for place, length, count in packed.alike:
         # [1, heads, count · length, size] to [count, heads, length, size]
         run = (part[0, :, place : place + count * length] for part in heads)
         blocks = [part.reshape(len(part), count, length, -1).transpose(0, 1) for part in run]
-        parts.append(_causal(blocks, scaling, sliding_window).transpose(1, 2).flatten(0, 1))
+        parts.append(_compute_causal(blocks, scaling, sliding_window).transpose(1, 2).flatten(0, 1))
     return torch.cat(parts)[None], None
 
 
-def _causal(heads: list[Tensor], scaling: float | None, window: int | None) -> Tensor:
+def _compute_causal(heads: list[Tensor], scaling: float | None, window: int | None) -> Tensor:
     """Compute causal attention of sequences of one length, [B, heads, L, size] each. With `window`, each token attends
     only to that many latest tokens."""
     query, key, value = heads
@@ -121,7 +121,7 @@ def _causal(heads: list[Tensor], scaling: float | None, window: int | None) -> T
     return torch.cat(parts, dim=2)
 
 
-def _varlen(
+def _compute_varlen(
     heads: tuple[Tensor, Tensor, Tensor], packed: PackedRow, scaling: float | None, window: int | None
 ) -> Tensor:
     """Compute causal attention of all sequences in one kernel (FlashAttention, for sequences of different lengths)."""

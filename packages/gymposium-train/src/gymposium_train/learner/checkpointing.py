@@ -8,7 +8,7 @@ from typing import Any
 
 
 @contextmanager
-def checkpointing(model: Any, *, enabled: bool = True) -> Iterator[None]:
+def use_checkpointing(model: Any, *, enabled: bool = True) -> Iterator[None]:
     """Enable checkpointing of each layer of a transformers model inside the block. Restores the modes of its modules
     afterwards, because an engine may share the model."""
     if not enabled:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.learner.local import LocalLearner
-from gymposium_train.learner.parallel.parts import full
+from gymposium_train.learner.parallel.parts import all_gather_tensor
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, ImitationScore, Pair
 from gymposium_train.learner.rows import Row, Tokens
 from gymposium_train.learner.tensor_files import read_tensors, write_tensors
@@ -68,21 +68,21 @@ class DistributedLearner:
         no_call: tuple[str, tuple[Any, ...], dict[str, Any]] = ("", (), {})
         while self._world.command(False):  # the first process's value replaces the one passed here
             name, arguments, options = self._world.broadcast(no_call)
-            result = self._run(getattr(self._local, name), *arguments, **options)
+            result = self._run_call(getattr(self._local, name), *arguments, **options)
             if isinstance(result, Iterator):
                 deque(result, maxlen=0)
 
     def annotate(self, rows: Sequence[Row]) -> list[Row]:
-        return self._call(self._local.annotate, rows)
+        return self._call_learners(self._local.annotate, rows)
 
     def refresh_reference(self) -> None:
-        self._call(self._local.refresh_reference)
+        self._call_learners(self._local.refresh_reference)
 
     def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
-        return self._call(self._local.values_after, prompts)
+        return self._call_learners(self._local.values_after, prompts)
 
     def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
-        return self._call(self._local.score, pairs)
+        return self._call_learners(self._local.score, pairs)
 
     def update(
         self, rows: Sequence[Row], *, auxiliary_sft: AuxiliarySft | None = None, **options: Any
@@ -91,13 +91,13 @@ class DistributedLearner:
         optimizer = self._local.settings
         steps = optimizer.epochs * optimizer.minibatches
         batches = None if auxiliary_sft is None else iter([*islice(auxiliary_sft, steps)])
-        return self._call(self._local.update, rows, auxiliary_sft=batches, **options)
+        return self._call_learners(self._local.update, rows, auxiliary_sft=batches, **options)
 
     def imitate(self, demonstrations: Sequence[Demonstration | Pair], learning_rate: float) -> dict[str, float]:
-        return self._call(self._local.imitate, demonstrations, learning_rate)
+        return self._call_learners(self._local.imitate, demonstrations, learning_rate)
 
     def validate(self, demonstrations: Sequence[Demonstration]) -> ImitationScore:
-        return self._call(self._local.validate, demonstrations)
+        return self._call_learners(self._local.validate, demonstrations)
 
     def save_state(self, directory: Path) -> None:
         """Save like `LocalLearner.save_state`. The first process writes everything."""
@@ -111,38 +111,38 @@ class DistributedLearner:
 
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
         """Yield tensors like `LocalLearner.tensors`."""
-        yield from self._call(self._local.tensors)
+        yield from self._call_learners(self._local.tensors)
 
     def load(self, tensors: Mapping[str, Tensor] | None) -> None:
         """Load like `LocalLearner.load`. The other processes receive their parts of the tensors."""
-        self._send("load", None)
-        self._run(self._local.load, tensors)
+        self._send_call("load", None)
+        self._run_call(self._local.load, tensors)
 
     def in_float32(self) -> AbstractContextManager[None]:
         """Hold float32 weights like `LocalLearner.in_float32`."""
         return self._local.in_float32()
 
-    def _call(self, method: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+    def _call_learners(self, method: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
         """Call a method of every process's learner."""
-        self._send(method.__name__, *arguments, **options)
-        return self._run(method, *arguments, **options)
+        self._send_call(method.__name__, *arguments, **options)
+        return self._run_call(method, *arguments, **options)
 
-    def _send(self, name: str, *arguments: Any, **options: Any) -> None:
+    def _send_call(self, name: str, *arguments: Any, **options: Any) -> None:
         self._world.command(True)
         self._world.broadcast((name, arguments, options))
 
-    def _run(self, method: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+    def _run_call(self, method: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
         """Call a method of this process's learner. If it changes weights, update those of the whole model."""
         result = method(*arguments, **options)
         if method.__name__ in ("update", "imitate", "load"):
-            self._renew_whole()
+            self._update_whole_model()
         return result
 
     @torch.no_grad()
-    def _renew_whole(self) -> None:
+    def _update_whole_model(self) -> None:
         """Copy the weights to the whole model. All processes take part, because each holds a part of every weight."""
         targets = {} if self._whole is None else dict(self._whole.named_parameters())
         for name, parameter in self._local.named.items():
-            weights = full(parameter)
+            weights = all_gather_tensor(parameter)
             if targets:
                 targets[name].copy_(weights)

@@ -21,13 +21,13 @@ from gymposium_train.config import Optimizer
 from gymposium_train.config.model import Attention
 from gymposium_train.learner.critic import ValueHead
 from gymposium_train.learner.parallel.world import Processes
-from gymposium_train.learner.precision import compute_type
-from gymposium_train.learner.protocol import Demonstration, ImitationScore, Pair, conversations
+from gymposium_train.learner.precision import choose_compute_type
+from gymposium_train.learner.protocol import Demonstration, ImitationScore, Pair, group_conversations
 from gymposium_train.learner.rows import Row, Span, Tokens, strip_row
 from gymposium_train.learner.scorer import PlaceScores, Scorer
-from gymposium_train.learner.shares import Share, shares
-from gymposium_train.learner.token_batch import TokenBatch, token_batch
-from gymposium_train.objective.terms import nll
+from gymposium_train.learner.shares import Share, iterate_shares
+from gymposium_train.learner.token_batch import TokenBatch, make_token_batch
+from gymposium_train.objective.terms import compute_nll
 
 T = TypeVar("T")
 
@@ -76,16 +76,18 @@ class ForwardPasses:
                 layout, attention = whole.layout, whole.attention
             layout, attention = world.broadcast((layout, attention))
         self._scorer = Scorer(model, pad, layout, attention, check=not empty)
-        self.dtype: torch.dtype = model.dtype if hasattr(model, "peft_config") else compute_type(settings.precision)
+        self.dtype: torch.dtype = (
+            model.dtype if hasattr(model, "peft_config") else choose_compute_type(settings.precision)
+        )
         """The model's number type for computation. With a LoRA, the type it was loaded in."""
         self._layout, self._budget, self._temperature = self._scorer.layout, settings.token_budget, temperature
         self._world = world
         if world.size > 1:
-            from gymposium_train.learner.parallel.sharding import fill, shard  # takes seconds to import
+            from gymposium_train.learner.parallel.sharding import fill_model, shard_model  # takes seconds to import
 
-            shard(self._scorer, model, world, self.dtype)
+            shard_model(self._scorer, model, world, self.dtype)
             if empty:
-                fill(model, weights, world)
+                fill_model(model, weights, world)
 
     def rows(
         self, rows: Sequence[Row], *, entropy: bool = False, tokens: bool = True, frozen: bool = False
@@ -96,13 +98,13 @@ class ForwardPasses:
         members: dict[Row, list[int]] = {}
         for number, row in enumerate(rows):
             members.setdefault(strip_row(row, legal=entropy), []).append(number)
-        for sequences, real in self._batches([*members]):
+        for sequences, real in self._make_batches([*members]):
             owned = [(number, n) for n, sequence in enumerate(sequences) for number in members[sequence] if real]
             with torch.set_grad_enabled(torch.is_grad_enabled() and not frozen):
                 scored = self._scorer(sequences, self._temperature, tokens=tokens, entropy=entropy)
             starts = [0, *accumulate(sequence.sampled for sequence in sequences)]
             numbers, where = [number for number, _ in owned], [n for _, n in owned]
-            batch = token_batch([rows[number] for number in numbers], where, starts, scored.states.device)
+            batch = make_token_batch([rows[number] for number in numbers], where, starts, scored.states.device)
             yield numbers, ForwardResult(batch, scored)
 
     def imitated(
@@ -111,39 +113,41 @@ class ForwardPasses:
         """Yield each micro-batch's parts of two means over the completions' tokens at temperature 1: the negative
         log-probability, and the same plus `legality` times the illegality. The parts of all micro-batches and processes
         add up to the means."""
-        counts = Counter(_demonstrated([Demonstration(*one) for one in demonstrations], legal=legality > 0.0))
+        counts = Counter(
+            _make_demonstration_rows([Demonstration(*one) for one in demonstrations], legal=legality > 0.0)
+        )
         total = sum(sequence.sampled * count for sequence, count in counts.items())
-        for sequences, real in self._batches([*counts]):
+        for sequences, real in self._make_batches([*counts]):
             scored = self._scorer(sequences, 1.0)
             assert scored.logprobs is not None
             often = [counts[sequence] * real for sequence in sequences for _ in range(sequence.sampled)]
             weights = torch.tensor(often, device=scored.logprobs.device) / total
-            mean = (nll(scored.logprobs) * weights).sum()
+            mean = (compute_nll(scored.logprobs) * weights).sum()
             yield mean, mean if scored.illegality is None else mean + legality * (scored.illegality * weights).sum()
 
     @torch.no_grad()
     def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
         """Return the log-probabilities at temperature 1 of each pair's completion tokens, in order."""
 
-        def logprobs(sequences: list[Row]) -> list[tuple[float, ...]]:
+        def compute_logprobs(sequences: list[Row]) -> list[tuple[float, ...]]:
             scores = iter(self._scorer(sequences, 1.0).logprobs.tolist())
             return [tuple(islice(scores, sequence.sampled)) for sequence in sequences]
 
-        return self._map_batches(map(_completion, pairs), logprobs)
+        return self._map_batches(map(_make_completion_row, pairs), compute_logprobs)
 
     @torch.no_grad()
     def validate(self, demonstrations: Sequence[Demonstration]) -> ImitationScore:
         """Return the mean loss over the completions' tokens, and the share of these tokens that are the most likely
         ones."""
 
-        def judge(sequences: list[Row]) -> list[tuple[float, int]]:
+        def judge_sequences(sequences: list[Row]) -> list[tuple[float, int]]:
             scored = self._scorer(sequences, 1.0, likeliest=True)
-            tokens = zip(nll(scored.logprobs).tolist(), scored.is_likeliest.tolist(), strict=True)
+            tokens = zip(compute_nll(scored.logprobs).tolist(), scored.is_likeliest.tolist(), strict=True)
             each = [[*islice(tokens, sequence.sampled)] for sequence in sequences]
             return [(fsum(loss for loss, _ in some), sum(is_likeliest for _, is_likeliest in some)) for some in each]
 
-        wanted = [*_demonstrated(demonstrations, legal=False)]
-        judged, total = self._map_batches(wanted, judge), sum(sequence.sampled for sequence in wanted)
+        wanted = [*_make_demonstration_rows(demonstrations, legal=False)]
+        judged, total = self._map_batches(wanted, judge_sequences), sum(sequence.sampled for sequence in wanted)
         return ImitationScore(fsum(loss for loss, _ in judged) / total, sum(count for _, count in judged) / total)
 
     @torch.no_grad()
@@ -158,23 +162,23 @@ class ForwardPasses:
         """Return a value for each sequence, in order. `compute` gets micro-batches of distinct sequences."""
         wanted = [*sequences]
         mine: dict[Row, T] = {}
-        for batch, _ in self._batches([*dict.fromkeys(wanted)]):
+        for batch, _ in self._make_batches([*dict.fromkeys(wanted)]):
             mine |= zip(batch, compute(batch), strict=True)
         values = {sequence: value for part in self._world.all_gather(mine) for sequence, value in part.items()}
         return [values[sequence] for sequence in wanted]
 
-    def _batches(self, sequences: Sequence[Row]) -> Iterator[Share]:
-        return shares(sequences, self._budget, self._layout, self._world)
+    def _make_batches(self, sequences: Sequence[Row]) -> Iterator[Share]:
+        return iterate_shares(sequences, self._budget, self._layout, self._world)
 
 
-def _completion(pair: Pair) -> Row:
-    [sequence] = _demonstrated([Demonstration(*pair)], legal=False)
+def _make_completion_row(pair: Pair) -> Row:
+    [sequence] = _make_demonstration_rows([Demonstration(*pair)], legal=False)
     return sequence
 
 
-def _demonstrated(demonstrations: Sequence[Demonstration], *, legal: bool) -> Iterator[Row]:
+def _make_demonstration_rows(demonstrations: Sequence[Demonstration], *, legal: bool) -> Iterator[Row]:
     """Yield each conversation as a sequence."""
-    for conversation in conversations(demonstrations):
+    for conversation in group_conversations(demonstrations):
         last, noted = conversation[-1], legal and any(any(one.legal) for one in conversation)
         spans = [
             Span(

@@ -57,7 +57,9 @@ class Head:
     @torch.no_grad()
     def likeliest(self, states: Tensor) -> Tensor:
         """Return the ids [N] of the most likely tokens at places with hidden states [N, H]."""
-        return torch.cat([self.logits(states[piece]).argmax(-1) for piece in _pieces(len(states), self.vocabulary)])
+        return torch.cat(
+            [self.logits(states[piece]).argmax(-1) for piece in _split_places(len(states), self.vocabulary)]
+        )
 
     def logprobs(
         self, states: Tensor, ids: Tensor, *, temperature: float = 1.0, entropy: bool = False
@@ -88,7 +90,7 @@ class _LogProbs(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         logprobs = states.new_empty(ids.shape, dtype=torch.float32)
         entropies = states.new_empty(len(ids) if entropy else 0, dtype=torch.float32)
-        for piece in _pieces(len(ids), head.vocabulary):
+        for piece in _split_places(len(ids), head.vocabulary):
             logits, named = head.from_weights(states[piece], weight, bias), ids[piece]
             scores = (logits if temperature == 1.0 else logits.div_(temperature)).log_softmax(dim=-1)
             del logits
@@ -111,7 +113,7 @@ class _LogProbs(torch.autograd.Function):
                 (states, weight, bias), (None, torch.float32, torch.float32), ctx.needs_input_grad, strict=False
             )
         )
-        for piece in _pieces(len(ids), head.vocabulary):
+        for piece in _split_places(len(ids), head.vocabulary):
             some = states[piece].to(weight.dtype)
             logits = head.from_weights(some, weight, bias)
             slope = None if head.softcap is None else 1.0 - (logits / head.softcap).square_()
@@ -138,7 +140,7 @@ class _LogProbs(torch.autograd.Function):
         return of_states, of_weight, of_bias, None, None, None, None
 
 
-def _pieces(places: int, vocabulary: int) -> Iterator[slice]:
+def _split_places(places: int, vocabulary: int) -> Iterator[slice]:
     """Yield slices of the places whose logits, with a temporary tensor of the same size, fit into `LOGIT_BYTES`."""
     size = max(1, LOGIT_BYTES // (2 * 4 * vocabulary))
     return (slice(first, min(first + size, places)) for first in range(0, places, size))

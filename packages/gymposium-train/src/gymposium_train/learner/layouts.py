@@ -23,8 +23,8 @@ Layout = Callable[[Trunk, Sequence[Row], int], Tensor]
 """Runs sequences, and returns the hidden states [N, H] that predict the N places, sequence by sequence."""
 
 
-def shared(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
-    pairs = [_pair(sequence) for sequence in sequences]
+def run_shared(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
+    pairs = [_split_sequence(sequence) for sequence in sequences]
     states, _, _ = compute_completion_logits(trunk, pairs, pad)
     width = states.shape[1]
     flat = [
@@ -35,7 +35,7 @@ def shared(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
     return states.flatten(0, 1)[torch.tensor(flat, device=states.device)]
 
 
-def padded(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
+def run_padded(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
     # no mask: causal attention never reads padding on the right
     ids, _ = pad_right([sequence.ids for sequence in sequences], pad, trunk.device)
     width = ids.shape[1]
@@ -44,7 +44,7 @@ def padded(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
     return states.flatten(0, 1)[torch.tensor(flat, device=states.device)]
 
 
-def packed(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
+def run_packed(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
     ids = torch.tensor([token for sequence in sequences for token in sequence.ids], device=trunk.device)
     lengths = [len(sequence.ids) for sequence in sequences]
     states = trunk.packed(ids, lengths)
@@ -53,14 +53,14 @@ def packed(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
     return states[torch.tensor(flat, device=states.device)]
 
 
-LAYOUTS: dict[str, Layout] = {"shared": shared, "padded": padded, "packed": packed}
+LAYOUTS: dict[str, Layout] = {"shared": run_shared, "padded": run_padded, "packed": run_packed}
 
 
-def microbatches(sequences: Sequence[Row], budget: int, layout: str) -> Iterator[list[int]]:
+def make_microbatches(sequences: Sequence[Row], budget: int, layout: str) -> Iterator[list[int]]:
     """Group the sequences' indices into micro-batches of at most `budget` tokens including padding, or of one sequence.
     Sequences with common prefixes or of similar length share a micro-batch."""
     if layout == "shared":
-        yield from split_into_chunks([_pair(sequence) for sequence in sequences], budget)
+        yield from split_into_chunks([_split_sequence(sequence) for sequence in sequences], budget)
         return
     batch: list[int] = []
     used = 0
@@ -76,7 +76,7 @@ def microbatches(sequences: Sequence[Row], budget: int, layout: str) -> Iterator
         yield batch
 
 
-def _pair(sequence: Row) -> tuple[Tokens, Tokens]:
+def _split_sequence(sequence: Row) -> tuple[Tokens, Tokens]:
     """Split a sequence's tokens before the first predicted place."""
     first = sequence.spans[0].start
     return sequence.ids[:first], sequence.ids[first:]

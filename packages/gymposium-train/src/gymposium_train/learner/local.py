@@ -27,20 +27,20 @@ from gymposium_agents.engines.transformers import unwrap_peft
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.config import Optimizer
 from gymposium_train.config.model import Attention
-from gymposium_train.learner.checkpointing import checkpointing
+from gymposium_train.learner.checkpointing import use_checkpointing
 from gymposium_train.learner.critic import ValueHead
 from gymposium_train.learner.forward import ForwardPasses, ForwardResult
 from gymposium_train.learner.loss import Loss
 from gymposium_train.learner.metrics import Metrics
-from gymposium_train.learner.minibatches import minibatches
+from gymposium_train.learner.minibatches import make_minibatches
 from gymposium_train.learner.parallel.world import ALONE, Processes
-from gymposium_train.learner.precision import Masters, compute_tolerance, learn_in_float32
+from gymposium_train.learner.precision import MasterWeights, compute_tolerance, convert_to_float32
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, ImitationScore, Pair
 from gymposium_train.learner.reference import Reference
-from gymposium_train.learner.rows import Row, Tokens, described, fill_spans, split_tokens
+from gymposium_train.learner.rows import Row, Tokens, describe_rows, fill_spans, split_tokens
 from gymposium_train.learner.stepping import Stepper
 from gymposium_train.learner.tensor_files import read_tensors, write_tensors
-from gymposium_train.learner.tensors import gather, put_back
+from gymposium_train.learner.tensors import gather_state, restore_state
 
 
 class LocalLearner:
@@ -74,7 +74,7 @@ class LocalLearner:
                 "layout, that depends on the common prefixes in a process's rows. Set layout=packed."
             )
         self.model, self.settings, self.loss, self.world = model, settings, loss or Loss(), world
-        learn_in_float32(model)
+        convert_to_float32(model)
         self._passes = ForwardPasses(model, pad, settings, attention, self.loss.temperature, world, weights)
         self.named = {name: p for name, p in model.named_parameters() if p.requires_grad}
         """The trainable parameters, by name."""
@@ -83,7 +83,7 @@ class LocalLearner:
         self.tolerance = compute_tolerance(model, self.dtype)
         if not self.named:
             raise GymposiumError("The model has no trainable parameters.")
-        self._masters = Masters(self.named)
+        self._masters = MasterWeights(self.named)
         if world.size == 1:
             self._masters.compute_in(self.dtype, model)
         self.critic = ValueHead(model, self.loss.critic.unit) if self.loss.critic is not None else None
@@ -101,7 +101,7 @@ class LocalLearner:
         annotated = [*rows]
         mine: set[int] = set()  # the rows that this process annotates
 
-        def fill(numbers: list[int], **columns: Sequence[Any]) -> None:
+        def fill_columns(numbers: list[int], **columns: Sequence[Any]) -> None:
             mine.update(numbers)
             filled = fill_spans([annotated[n] for n in numbers], **columns)
             for n, row in zip(numbers, filled, strict=True):
@@ -111,13 +111,13 @@ class LocalLearner:
         if tokens or self.critic is not None:
             for numbers, result in self._passes.rows(rows, tokens=tokens):
                 if self.critic is not None:
-                    fill(numbers, value=self.critic(result.reads).tolist())
+                    fill_columns(numbers, value=self.critic(result.reads).tolist())
                 if tokens:
-                    fill(numbers, old=split_tokens([rows[n] for n in numbers], result.logprobs.tolist()))
+                    fill_columns(numbers, old=split_tokens([rows[n] for n in numbers], result.logprobs.tolist()))
         if self.reference is not None:
             with self.reference.answering():
                 for numbers, result in self._passes.rows(rows):
-                    fill(numbers, reference=split_tokens([rows[n] for n in numbers], result.logprobs.tolist()))
+                    fill_columns(numbers, reference=split_tokens([rows[n] for n in numbers], result.logprobs.tolist()))
         for of_process in self.world.all_gather({n: annotated[n] for n in mine}):
             for n, row in of_process.items():
                 annotated[n] = row
@@ -154,39 +154,39 @@ class LocalLearner:
                 "The entropy bonus covers each turn's legal replies, but some turns do not name them. Use players "
                 "with note_legal=True, set TurnTokens.legal in your own turns, or set entropy_weight=0."
             )
-        for first, batches, batch in self._batches(rows, seed):
+        for first, batches, batch in self._iterate_batches(rows, seed):
             mine = Metrics()
-            with self._training():
+            with self._accumulate_gradients():
                 for _, result in self._passes.rows(batch, entropy=True, frozen=not policy_learns):
                     if first:
                         self.loss.note_start(result.batch, result.logprobs, mine)
-                    loss = self._loss(result, turns, entropy_weight, kl_weight, policy_learns, mine)
+                    loss = self._compute_loss(result, turns, entropy_weight, kl_weight, policy_learns, mine)
                     (batches * loss).backward()  # type: ignore[no-untyped-call]
                 if auxiliary_sft is not None and policy_learns:
                     weight, demonstrations = next(auxiliary_sft)
-                    self._imitate(demonstrations, weight, mine)
+                    self._add_imitation_gradient(demonstrations, weight, mine)
             of_batch = self._merge_metrics(mine)
             metrics.take(of_batch)
             moved = of_batch.means().get("train/approx_kl", 0.0)
             if not first and 0.0 < settings.target_kl < moved:
                 break
-            self._step(learning_rate, steps, partial(described, batch))
+            self._take_step(learning_rate, steps, partial(describe_rows, batch))
         metrics.take(self._merge_metrics(steps))
         return metrics.means()
 
-    def _batches(self, rows: Sequence[Row], seed: int) -> Iterator[tuple[bool, int, list[Row]]]:
+    def _iterate_batches(self, rows: Sequence[Row], seed: int) -> Iterator[tuple[bool, int, list[Row]]]:
         """Yield the minibatches of all passes over the rows. Each comes with the number of minibatches in its pass, and
         with whether it is the very first."""
         for epoch in range(self.settings.epochs):
-            batches = minibatches(rows, self.settings.minibatches, stream(seed, "epoch", epoch))
+            batches = make_minibatches(rows, self.settings.minibatches, stream(seed, "epoch", epoch))
             for number, batch in enumerate(batches):
                 yield epoch == number == 0, len(batches), batch
 
     def imitate(self, demonstrations: Sequence[Demonstration | Pair], learning_rate: float) -> dict[str, float]:
         metrics = Metrics()
-        with self._training():
-            self._imitate(demonstrations, 1.0, metrics)
-        self._step(learning_rate, metrics, lambda: {"pairs": [[*map(list, one[:2])] for one in demonstrations]})
+        with self._accumulate_gradients():
+            self._add_imitation_gradient(demonstrations, 1.0, metrics)
+        self._take_step(learning_rate, metrics, lambda: {"pairs": [[*map(list, one[:2])] for one in demonstrations]})
         return self._merge_metrics(metrics).means()
 
     def validate(self, demonstrations: Sequence[Demonstration]) -> ImitationScore:
@@ -211,16 +211,16 @@ class LocalLearner:
     def tensors(self) -> Iterator[tuple[str, Tensor]]:
         """Yield the learner's state for a checkpoint, as (name, tensor) pairs."""
         counts = {"policy_version": self.policy_version, "bad_in_a_row": self._stepper.bad_in_a_row}
-        return gather(self._stepper, self.reference, counts, self.world)
+        return gather_state(self._stepper, self.reference, counts, self.world)
 
     def load(self, tensors: Mapping[str, Tensor] | None) -> None:
         """Restore the state from `tensors`. With several processes, only the first one gets the tensors, and the others
         get None. Raises `GymposiumError` if the learner's settings differ."""
-        counts = put_back(tensors, self._stepper, self.reference, self.world)
+        counts = restore_state(tensors, self._stepper, self.reference, self.world)
         self._masters.copy_to_model()
         self.policy_version, self._stepper.bad_in_a_row = counts["policy_version"], counts["bad_in_a_row"]
 
-    def _loss(
+    def _compute_loss(
         self,
         result: ForwardResult,
         turns: int,
@@ -254,7 +254,9 @@ class LocalLearner:
             terms.append(self.loss.value(batch, values, turns, metrics))
         return torch.stack(terms).sum()
 
-    def _imitate(self, demonstrations: Sequence[Demonstration | Pair], weight: float, metrics: Metrics) -> None:
+    def _add_imitation_gradient(
+        self, demonstrations: Sequence[Demonstration | Pair], weight: float, metrics: Metrics
+    ) -> None:
         """Add the gradient of `weight` times the imitation loss, and record the mean negative log-probability."""
         total = 0.0
         for mean, loss in self._passes.imitated(demonstrations, self.loss.legality):
@@ -263,13 +265,13 @@ class LocalLearner:
         metrics.add("train/sft_loss", total, 1.0 / self.world.size)
 
     @contextmanager
-    def _training(self) -> Iterator[None]:
+    def _accumulate_gradients(self) -> Iterator[None]:
         """Clear the gradients, and enable gradient checkpointing inside the block if the settings say so."""
         self._stepper.optimizer.zero_grad(set_to_none=True)
-        with checkpointing(unwrap_peft(self.model), enabled=bool(self.settings.checkpointing)):
+        with use_checkpointing(unwrap_peft(self.model), enabled=bool(self.settings.checkpointing)):
             yield
 
-    def _step(self, learning_rate: float, metrics: Metrics, what: Callable[[], dict[str, Any]]) -> None:
+    def _take_step(self, learning_rate: float, metrics: Metrics, what: Callable[[], dict[str, Any]]) -> None:
         rates = [learning_rate]
         if self.loss.critic is not None:  # the same schedule with another peak
             rates.append(self.loss.critic.learning_rate * learning_rate / self.settings.learning_rate)

@@ -18,10 +18,10 @@ from gymposium_train.learner.metrics import Metrics
 from gymposium_train.learner.token_batch import TokenBatch
 from gymposium_train.objective.diagnostics import approx_kl
 from gymposium_train.objective.make import make_objective
-from gymposium_train.objective.mismatch import masked, masked_turns, mismatch_kl, truncated
+from gymposium_train.objective.mismatch import compute_mismatch_kl, mask_ratio, mask_turns, truncate_ratio
 from gymposium_train.objective.ppo import Ppo, PpoSettings
 from gymposium_train.objective.protocol import Objective, PolicyTokens
-from gymposium_train.objective.terms import importance, k2, k3, k3_straight_through, value_loss
+from gymposium_train.objective.terms import compute_importance, compute_value_loss, k2, k3, k3_straight_through
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Loss:
     def note_start(self, batch: TokenBatch, logprobs: Tensor, metrics: Metrics) -> None:
         """Record two differences of the learner's log-probabilities [M] before the first optimizer step: from the
         engine's, and from the ratios' denominators."""
-        metrics.add("train/mismatch_kl", float(mismatch_kl(logprobs, batch.engine).sum()), len(logprobs))
+        metrics.add("train/mismatch_kl", float(compute_mismatch_kl(logprobs, batch.engine).sum()), len(logprobs))
         if len(logprobs):
             metrics.peak("train/first_log_ratio", float((logprobs - self.proximal(batch)).abs().max()))
 
@@ -93,7 +93,7 @@ class Loss:
                     metrics.add(name, float((values * batch.weights).sum()), share)
         if batch.reference is None:
             return total
-        weights = importance(logprobs, old) * correction * batch.weights
+        weights = compute_importance(logprobs, old) * correction * batch.weights
         with torch.no_grad():
             metrics.add("train/kl", float((k3(logprobs, batch.reference) * weights).sum()), share)
         if self.kl is None or self.kl.estimator == "k1":  # k1 is subtracted from the rewards
@@ -105,7 +105,7 @@ class Loss:
         """Return a micro-batch's part of the critic's loss, a mean over `turns` turns. `values` [T] are the
         critic's."""
         assert self.critic is not None
-        error = value_loss(values, batch.targets, batch.values, self.critic.clip)
+        error = compute_value_loss(values, batch.targets, batch.values, self.critic.clip)
         loss = error.sum() / self.critic.unit**2 / turns
         metrics.add("train/value_loss", loss.item(), len(values) / turns)
         return self.critic.weight * loss
@@ -117,9 +117,9 @@ class Loss:
             return torch.ones_like(batch.engine)
         old, cap, turns = self.proximal(batch), self.mismatch.cap, self.mismatch.turns
         if self.mismatch.correction == "truncate":
-            weights = truncated(old, batch.engine, cap)
+            weights = truncate_ratio(old, batch.engine, cap)
         else:
-            weights = masked(old, batch.engine, 1.0 / cap, cap)
+            weights = mask_ratio(old, batch.engine, 1.0 / cap, cap)
         if turns is not None:
-            weights = weights * masked_turns(old, batch.engine, batch.turn, 1.0 / turns, turns)
+            weights = weights * mask_turns(old, batch.engine, batch.turn, 1.0 / turns, turns)
         return weights

@@ -22,9 +22,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from gymposium_agents.engines.transformers import unwrap_peft
 from gymposium_train.config.learn import Optimizer
 from gymposium_train.config.model import Attention
-from gymposium_train.learner.checkpointing import checkpointing
+from gymposium_train.learner.checkpointing import use_checkpointing
 from gymposium_train.learner.head import LOGIT_BYTES
-from gymposium_train.learner.layouts import microbatches
+from gymposium_train.learner.layouts import make_microbatches
 from gymposium_train.learner.rows import Row, Span
 from gymposium_train.learner.scorer import Scorer
 
@@ -59,7 +59,7 @@ class LearnerMemory:
         return self.weights + self.gradients + self.optimizer + self.activations + self.logits
 
 
-def memory_of_learner(
+def estimate_learner_memory(
     make: Callable[[], Any],
     settings: Optimizer,
     *,
@@ -76,7 +76,7 @@ def memory_of_learner(
     with torch.device("meta"):
         model = make()
     with FakeTensorMode(allow_non_fake_inputs=True):
-        _as_if_on_cpu(model)
+        _make_tensors_fake(model)
         parameters = [*model.parameters()]
         trained = [p for p in parameters if p.requires_grad]
         for parameter in trained:
@@ -86,8 +86,8 @@ def memory_of_learner(
             Row((number, *[0] * (prompt + reply - 1)), (Span(prompt, prompt + reply),))
             for number in range(max(1, settings.token_budget // (prompt + reply)))
         ]
-        [batch, *_] = microbatches(sequences, settings.token_budget, scorer.layout)
-        with checkpointing(unwrap_peft(model), enabled=bool(settings.checkpointing)), _peak() as peak:
+        [batch, *_] = make_microbatches(sequences, settings.token_budget, scorer.layout)
+        with use_checkpointing(unwrap_peft(model), enabled=bool(settings.checkpointing)), _measure_peak() as peak:
             logprobs = scorer([sequences[i] for i in batch], 1.0, entropy=True).logprobs
             assert logprobs is not None
             logprobs.sum().backward()
@@ -111,7 +111,7 @@ def memory_of_learner(
     )
 
 
-def _as_if_on_cpu(model: nn.Module) -> None:
+def _make_tensors_fake(model: nn.Module) -> None:
     """Replace all tensors of a module with fake ones on the CPU. Tied parameters stay tied."""
     made: dict[Tensor, Tensor] = {}
     for module in model.modules():
@@ -125,7 +125,7 @@ def _as_if_on_cpu(model: nn.Module) -> None:
                 module._buffers[name] = torch.empty_like(buffer, device="cpu")
 
 
-class _Sizes(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class _MemoryCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """A dispatch mode that adds up the memory of live tensors."""
 
     def __init__(self) -> None:
@@ -139,18 +139,18 @@ class _Sizes(TorchDispatchMode):  # type: ignore[no-untyped-call]
         outputs: Any = compute(*args, **(kwargs or {}))
         for output in outputs if isinstance(outputs, tuple | list) else (outputs,):
             if isinstance(output, Tensor):
-                self._note(output.untyped_storage())
+                self._note_storage(output.untyped_storage())
         return outputs
 
-    def _note(self, storage: torch.UntypedStorage) -> None:
+    def _note_storage(self, storage: torch.UntypedStorage) -> None:
         key, size = storage._cdata, storage.nbytes()
         if key not in self._known:
             self._known.add(key)
             self._now += size
             self.peak = max(self.peak, self._now)
-            weakref.finalize(storage, self._forget, key, size)
+            weakref.finalize(storage, self._forget_storage, key, size)
 
-    def _forget(self, key: int, size: int) -> None:
+    def _forget_storage(self, key: int, size: int) -> None:
         self._known.discard(key)
         self._now -= size
 
@@ -163,7 +163,7 @@ def _make_grouped_output(one: Tensor, other: Tensor, offsets: Tensor, *others: A
 
 
 @contextmanager
-def _peak() -> Iterator[Callable[[], int]]:
+def _measure_peak() -> Iterator[Callable[[], int]]:
     """Yield a function that returns the peak memory of tensors made in the block, in bytes."""
-    with _Sizes() as sizes:
+    with _MemoryCounter() as sizes:
         yield lambda: sizes.peak

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from gymposium_train.learner.rows import Row, Tokens
 
 
-def minibatches(rows: Sequence[Row], parts: int, rng: random.Random) -> list[list[Row]]:
+def make_minibatches(rows: Sequence[Row], parts: int, rng: random.Random) -> list[list[Row]]:
     """Divide the rows into at most `parts` random minibatches of about equal size. Rows with the same prompt stay in
     one minibatch if they fit: they are scored in one pass, and their advantages are relative to each other. If few
     prompts have many rows, there are fewer minibatches than `parts`."""

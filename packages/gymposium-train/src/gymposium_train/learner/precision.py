@@ -21,7 +21,7 @@ from gymposium_agents.engines.canary import choose_tolerance
 from gymposium_train.config import Precision
 
 
-def compute_type(precision: Precision) -> torch.dtype:
+def choose_compute_type(precision: Precision) -> torch.dtype:
     """Return a model's number type for computation on this machine."""
     if precision == "auto":
         has_bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported(including_emulation=False)
@@ -39,14 +39,14 @@ def compute_tolerance(model: Any, dtype: torch.dtype) -> float:
     return max(choose_tolerance(str(kind).removeprefix("torch.")) for kind in types)
 
 
-def learn_in_float32(model: Any) -> None:
+def convert_to_float32(model: Any) -> None:
     """Convert the trainable parameters of a model to float32."""
     for parameter in model.parameters():
         if parameter.requires_grad:
             parameter.data = parameter.data.float()
 
 
-class Masters:
+class MasterWeights:
     """The float32 weights that an optimizer updates, while the model may compute with copies in another type."""
 
     def __init__(self, named: Mapping[str, nn.Parameter]) -> None:
@@ -68,7 +68,7 @@ class Masters:
                 master = nn.Parameter(parameter.detach())
                 self.named[name] = master
                 self._copies.append((parameter, master))
-                parameter.register_post_accumulate_grad_hook(partial(_hand_over, master))
+                parameter.register_post_accumulate_grad_hook(partial(_add_gradient, master))
             parameter.data = parameter.detach().to(dtype)
 
     @torch.no_grad()
@@ -90,7 +90,7 @@ class Masters:
                 copy.data = data
 
 
-def _hand_over(master: nn.Parameter, copy: nn.Parameter) -> None:
+def _add_gradient(master: nn.Parameter, copy: nn.Parameter) -> None:
     """Add a micro-batch's gradient to the master's gradient, in float32."""
     gradient, copy.grad = copy.grad, None
     assert gradient is not None

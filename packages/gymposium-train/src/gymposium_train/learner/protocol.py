@@ -35,7 +35,7 @@ class ImitationScore(NamedTuple):
     it."""
 
 
-def conversations(demonstrations: Sequence[Demonstration]) -> list[list[Demonstration]]:
+def group_conversations(demonstrations: Sequence[Demonstration]) -> list[list[Demonstration]]:
     """Group the demonstrations by conversation, in order. In a conversation, each prompt begins with the previous
     prompt and completion."""
     found: list[list[Demonstration]] = []

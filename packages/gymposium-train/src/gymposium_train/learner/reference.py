@@ -28,14 +28,14 @@ class Reference:
     @contextmanager
     def answering(self) -> Iterator[None]:
         """Let the model hold the reference's weights inside the block. No gradients may be computed there."""
-        self._swap()
+        self._swap_weights()
         try:
             yield
         finally:
-            self._swap()
+            self._swap_weights()
 
     @torch.no_grad()
-    def _swap(self) -> None:
+    def _swap_weights(self) -> None:
         """Swap values in place, because a sharded model refers to the memory of its parameters."""
         for name, p in self._named.items():
             current = p.detach().clone()

@@ -79,10 +79,10 @@ def make_rows(turns: Sequence[TurnTokens]) -> list[Row]:
     """Convert the turns of one trajectory, in order, to rows. The spans of all rows are the turns, in order.
 
     Raises `GymposiumError` for a turn without a prompt, or without exactly one log-probability per token."""
-    return [Row(row.ids, tuple(_spans(row, turns))) for row in token_rows(turns)]
+    return [Row(row.ids, tuple(_make_spans(row, turns))) for row in token_rows(turns)]
 
 
-def _spans(row: TokenRow, turns: Sequence[TurnTokens]) -> Iterator[Span]:
+def _make_spans(row: TokenRow, turns: Sequence[TurnTokens]) -> Iterator[Span]:
     stop = 0
     for turn, tokens in groupby(row.turns):
         start, stop = stop, stop + len([*tokens])
@@ -112,7 +112,7 @@ def split_tokens(rows: Iterable[Row], values: Iterable[float]) -> list[tuple[flo
     return [tuple(islice(each, len(span))) for row in rows for span in row.spans]
 
 
-def described(rows: Sequence[Row]) -> dict[str, Any]:
+def describe_rows(rows: Sequence[Row]) -> dict[str, Any]:
     """Convert rows to plain data, for the dump of a step."""
     return {
         "rows": [

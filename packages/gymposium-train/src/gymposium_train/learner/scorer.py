@@ -19,7 +19,7 @@ from gymposium_train.learner.head import Head
 from gymposium_train.learner.layouts import LAYOUTS
 from gymposium_train.learner.rows import Row
 from gymposium_train.learner.trunk import Trunk, check_split
-from gymposium_train.objective.terms import entropy_among, illegality
+from gymposium_train.objective.terms import compute_entropy_among, compute_illegality
 
 
 class PlaceScores(NamedTuple):
@@ -34,7 +34,7 @@ class PlaceScores(NamedTuple):
     move_entropy: Tensor | None = None
     """[N]: entropies in nats among the tokens that continue a legal reply. None if no sequence names them or entropies
     were not requested."""
-    illegality: Tensor | None = None
+    compute_illegality: Tensor | None = None
     """[N]: the negative logarithm of the total probability of tokens that continue a legal reply. None if no sequence
     names them."""
     is_likeliest: Tensor | None = None
@@ -85,7 +85,7 @@ class Scorer(nn.Module):
         ids = torch.tensor(
             [[sequence.ids[place]] for sequence in sequences for place in sequence.places], device=states.device
         )
-        among = _legal(sequences, states.device)
+        among = _make_legal_tensor(sequences, states.device)
         wanted = ids if among is None else torch.cat([ids, among], dim=1)
         scores, entropies = self._head.logprobs(states, wanted, temperature=temperature, entropy=entropy)
         # copies: FSDP2 adds its hooks to outputs, which must not be views
@@ -95,11 +95,11 @@ class Scorer(nn.Module):
         if among is None:
             return scored
         of_legal, real = scores[:, 1:], among >= 0
-        moves = entropy_among(of_legal, real) if entropy else None
-        return scored._replace(move_entropy=moves, illegality=illegality(of_legal, real))
+        moves = compute_entropy_among(of_legal, real) if entropy else None
+        return scored._replace(move_entropy=moves, illegality=compute_illegality(of_legal, real))
 
 
-def _legal(sequences: Sequence[Row], device: Any) -> Tensor | None:
+def _make_legal_tensor(sequences: Sequence[Row], device: Any) -> Tensor | None:
     """Return the ids that continue a legal reply at each place, padded with -1: [N, W]. Returns None if no sequence
     names them."""
     if not any(sequence.legal for sequence in sequences):

@@ -14,7 +14,7 @@ from torch import nn
 from gymposium.errors import GymposiumError
 from gymposium.util.durable import replace_text
 from gymposium_train.config.learn import Optimizer
-from gymposium_train.learner.parallel.parts import full
+from gymposium_train.learner.parallel.parts import all_gather_tensor
 
 
 class Stepper:
@@ -49,13 +49,17 @@ class Stepper:
         norms = []
         for settings, group, rate in zip(self.optimizer.param_groups, self._groups, rates, strict=False):
             settings["lr"] = rate
-            norms.append(float(full(torch.nn.utils.clip_grad_norm_([*group.values()], self._settings.max_grad_norm))))
+            norms.append(
+                float(
+                    all_gather_tensor(torch.nn.utils.clip_grad_norm_([*group.values()], self._settings.max_grad_norm))
+                )
+            )
         if all(map(math.isfinite, norms)):
             self.bad_in_a_row = 0
             self.optimizer.step()
             return norms[0], True
         self.bad_in_a_row += 1
-        dump = self._dump(norms, what)
+        dump = self._dump_step(norms, what)
         if self.bad_in_a_row >= self._settings.max_bad_steps:
             described = f" See {dump} for the last one." if dump else ""
             raise GymposiumError(
@@ -64,9 +68,13 @@ class Stepper:
             )
         return norms[0], False
 
-    def _dump(self, norms: list[float], what: Callable[[], dict[str, Any]]) -> Path | None:
+    def _dump_step(self, norms: list[float], what: Callable[[], dict[str, Any]]) -> Path | None:
         """Write a skipped step to a file. All processes must call it, because gathering a gradient is a collective."""
-        bad = [name for name, p in self.named.items() if p.grad is not None and not bool(full(p.grad).isfinite().all())]
+        bad = [
+            name
+            for name, p in self.named.items()
+            if p.grad is not None and not bool(all_gather_tensor(p.grad).isfinite().all())
+        ]
         if self._dumps is None:
             return None
         self._dumps.mkdir(parents=True, exist_ok=True)

@@ -27,12 +27,12 @@ def write_tensors(tensors: Iterable[tuple[str, Tensor]], directory: Path) -> Non
     part: dict[str, Tensor] = {}
     for name, tensor in tensors:
         if part and tensor.nbytes + sum(one.nbytes for one in part.values()) > PART:
-            save_file(part, directory / _name(files))
+            save_file(part, directory / _make_file_name(files))
             files += 1
             part = {}
         part[name] = tensor
     if part:
-        save_file(part, directory / _name(files))
+        save_file(part, directory / _make_file_name(files))
 
 
 @contextmanager
@@ -40,12 +40,12 @@ def read_tensors(directory: Path) -> Iterator[Mapping[str, Tensor]]:
     """Yield the tensors in a directory by name. A tensor is read when it is accessed.
 
     Raises `GymposiumError` if they cannot be read, or if the block finds a tensor missing or invalid."""
-    files = sorted(directory.glob("learner-*.safetensors")) or [directory / _name(0)]
+    files = sorted(directory.glob("learner-*.safetensors")) or [directory / _make_file_name(0)]
     try:
         for file in files:
             check_plain(file)
         with ExitStack() as opened:
-            yield _Tensors([opened.enter_context(safe_open(file, framework="pt")) for file in files])
+            yield _TensorReader([opened.enter_context(safe_open(file, framework="pt")) for file in files])
     except (LookupError, OSError, SafetensorError, ValueError) as error:
         raise GymposiumError(
             f"Cannot read the weights in {directory} ({describe(error)}). Remove {directory}."
@@ -63,7 +63,7 @@ def copy_weights(directory: Path, model: torch.nn.Module) -> None:
                 named[name].copy_(tensors[key])
 
 
-class _Tensors(Mapping[str, Tensor]):
+class _TensorReader(Mapping[str, Tensor]):
     """The tensors of some files by name. A tensor is read when it is accessed."""
 
     def __init__(self, files: Iterable[Any]) -> None:
@@ -80,5 +80,5 @@ class _Tensors(Mapping[str, Tensor]):
         return len(self._files)
 
 
-def _name(number: int) -> str:
+def _make_file_name(number: int) -> str:
     return f"learner-{number + 1:05d}.safetensors"

@@ -14,7 +14,7 @@ from gymposium_train.learner.reference import Reference
 from gymposium_train.learner.stepping import Stepper
 
 
-def gather(
+def gather_state(
     stepper: Stepper, reference: Reference | None, counts: Mapping[str, int], world: Processes
 ) -> Iterator[tuple[str, Tensor]]:
     """Yield the trained weights, the optimizer's slots, the reference and some counts, one by one. Names are
@@ -32,10 +32,11 @@ def gather(
 
 
 @torch.no_grad()
-def put_back(
+def restore_state(
     tensors: Mapping[str, Tensor] | None, stepper: Stepper, reference: Reference | None, world: Processes
 ) -> dict[str, int]:
-    """Restore the tensors from `gather`, one by one, and return the counts. Only the first process has the tensors.
+    """Restore the tensors from `gather_state`, one by one, and return the counts. Only the first process has the
+    tensors.
 
     Raises `GymposiumError` if the learner's settings differ, and `LookupError` or `ValueError` for an invalid name or
     count."""
@@ -52,7 +53,7 @@ def put_back(
             f"run's original settings."
         )
 
-    def part(key: str, like: Tensor) -> Tensor:
+    def read_part(key: str, like: Tensor) -> Tensor:
         whole = None if tensors is None else tensors[key]
         if whole is not None and (whole.shape, whole.is_floating_point()) != (like.shape, like.is_floating_point()):
             raise GymposiumError(
@@ -62,13 +63,13 @@ def put_back(
         return broadcast_tensor(whole, like, world)
 
     for name in kinds["weights"]:
-        stepper.named[name].copy_(part(f"weights|{name}", stepper.named[name]))
+        stepper.named[name].copy_(read_part(f"weights|{name}", stepper.named[name]))
     for key in kinds["optimizer"]:
         name, _, slot = key.rpartition("|")
         parameter = stepper.named[name]
         like = torch.tensor(0.0) if slot == "step" else parameter
-        stepper.optimizer.state[parameter][slot] = part(f"optimizer|{key}", like).clone()
+        stepper.optimizer.state[parameter][slot] = read_part(f"optimizer|{key}", like).clone()
     if reference is not None:
         for name, weights in reference.weights.items():
-            weights.copy_(part(f"reference|{name}", weights))
-    return {name: int(part(f"counts|{name}", torch.tensor(0))) for name in kinds["counts"]}
+            weights.copy_(read_part(f"reference|{name}", weights))
+    return {name: int(read_part(f"counts|{name}", torch.tensor(0))) for name in kinds["counts"]}

@@ -40,7 +40,7 @@ class TokenBatch:
     """[T]: the critic's target values."""
 
 
-def token_batch(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], device: Any) -> TokenBatch:
+def make_token_batch(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], device: Any) -> TokenBatch:
     """Make the tensors of some rows. `where` is the index of each row's sequence, and `starts` the first of the N
     places of each sequence. There may be no rows, because a process may run sequences only to keep in step with the
     other processes."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gymposium.errors import GymposiumError
 from gymposium_train.config.model import Attention
-from gymposium_train.learner.attention import PackedRow, attention_for, install
+from gymposium_train.learner.attention import PackedRow, choose_attention, install_attention
 from gymposium_train.learner.head import Head
 
 AGREES = 1e-3
@@ -21,7 +21,7 @@ AGREES_IN_16_BITS = 0.05
 
 
 @dataclass(slots=True)
-class _States:
+class _TrunkOutput:
     """The output of a trunk, with hidden states in place of the logits."""
 
     logits: Tensor
@@ -46,9 +46,9 @@ class Trunk:
     def dtype(self) -> Any:
         return self.decoder.dtype
 
-    def __call__(self, *, logits_to_keep: Tensor | None = None, **inputs: Any) -> _States:
+    def __call__(self, *, logits_to_keep: Tensor | None = None, **inputs: Any) -> _TrunkOutput:
         states: Tensor = self.decoder(**inputs).last_hidden_state
-        return _States(states if logits_to_keep is None else states[:, logits_to_keep])
+        return _TrunkOutput(states if logits_to_keep is None else states[:, logits_to_keep])
 
     def packed(self, ids: Tensor, lengths: Sequence[int]) -> Tensor:
         """Return the hidden states [T, H] of sequences of these lengths, whose T tokens `ids` are in one row."""
@@ -63,16 +63,16 @@ class Trunk:
         """Choose the kind of attention in packed rows: the wanted one, or `dense` if the architecture does not support
         it. Returns True if the model then attends only within a sequence. With `dense`, some models such as OPT also
         attend across sequences. `check=False` assumes that the model does not."""
-        self.attention = attention_for(self._model, wanted)
+        self.attention = choose_attention(self._model, wanted)
         if self.attention != "dense":
-            install(self._model)
-            if not check or self._keeps_apart():
+            install_attention(self._model)
+            if not check or self._separates_sequences():
                 return True
             self.attention = "dense"
-        return not check or self._keeps_apart()
+        return not check or self._separates_sequences()
 
     @torch.no_grad()
-    def _keeps_apart(self) -> bool:
+    def _separates_sequences(self) -> bool:
         """Return True if a sequence has the same hidden states alone as behind any other sequence in its row."""
 
         def behind(token: int) -> Tensor:

@@ -9,7 +9,7 @@ from gymposium.errors import BadOption
 from gymposium_train.objective.protocol import Aggregation
 
 
-def turn_weights(turns: Sequence[tuple[int, int]], how: Aggregation) -> list[float]:
+def compute_turn_weights(turns: Sequence[tuple[int, int]], how: Aggregation) -> list[float]:
     """Return the token weight of each turn. Summed over an optimizer step, weight times loss is the chosen mean. A turn
     is a pair: its trajectory's number, and its number of sampled tokens. `turns` holds all turns of the step in all
     processes, because they share the denominators.

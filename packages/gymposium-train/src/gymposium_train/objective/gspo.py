@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from gymposium_train.objective.ppo import Ppo, SurrogateSettings
-from gymposium_train.objective.protocol import Aggregation, PolicyTokens, log_ratio, mean_over_turns
+from gymposium_train.objective.protocol import Aggregation, PolicyTokens, average_over_turns, compute_log_ratio
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,4 +37,4 @@ class Gspo(Ppo):
 
     def ratio(self, tokens: PolicyTokens) -> Tensor:
         """Return the ratio of each token's turn, the geometric mean of its tokens' ratios: [M]."""
-        return mean_over_turns(log_ratio(tokens.logprobs, tokens.proximal), tokens.turn).exp()
+        return average_over_turns(compute_log_ratio(tokens.logprobs, tokens.proximal), tokens.turn).exp()

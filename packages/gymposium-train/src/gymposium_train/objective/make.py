@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gymposium.plugins.host import host
 from gymposium_train.objective.protocol import Objective, ObjectiveSettings
-from gymposium_train.util.variants import Variants, from_plugins, make_variant
+from gymposium_train.util.variants import Variants, make_kind_finder, make_variant
 
 OBJECTIVES = Variants(
-    "objective", ObjectiveSettings, from_plugins(lambda: host().objectives, ObjectiveSettings), default="ppo"
+    "objective", ObjectiveSettings, make_kind_finder(lambda: host().objectives, ObjectiveSettings), default="ppo"
 )
 """The table `[objective]` of a config."""
 

@@ -13,40 +13,40 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gymposium_train.objective.protocol import log_ratio, mean_over_turns
+from gymposium_train.objective.protocol import average_over_turns, compute_log_ratio
 from gymposium_train.objective.terms import k3
 
 
 @torch.no_grad()
-def truncated(old: Tensor, engine: Tensor, cap: float) -> Tensor:
+def truncate_ratio(old: Tensor, engine: Tensor, cap: float) -> Tensor:
     """Return the ratio old / engine of each token, at most `cap` (truncated importance sampling: Yao et al., 2025, with
     a cap of 2). Truncation adds bias and bounds the weights."""
-    return log_ratio(old, engine).exp().clamp(max=cap)
+    return compute_log_ratio(old, engine).exp().clamp(max=cap)
 
 
 @torch.no_grad()
-def masked(old: Tensor, engine: Tensor, low: float, high: float) -> Tensor:
+def mask_ratio(old: Tensor, engine: Tensor, low: float, high: float) -> Tensor:
     """Return the ratio old / engine of each token if it is within `low` … `high`, else 0 (IcePop: Ling team, 2025, with
     bounds of 0.5 and 5). Tokens with a larger disagreement teach nothing."""
-    ratio = log_ratio(old, engine).exp()
-    return ratio * _within(ratio, low, high)
+    ratio = compute_log_ratio(old, engine).exp()
+    return ratio * _mark_within(ratio, low, high)
 
 
 @torch.no_grad()
-def masked_turns(old: Tensor, engine: Tensor, turn: Tensor, low: float, high: float) -> Tensor:
+def mask_turns(old: Tensor, engine: Tensor, turn: Tensor, low: float, high: float) -> Tensor:
     """Return 1 for the tokens of turns whose ratio is within `low` … `high`, else 0 (Liu et al., 2025, "When speed
     kills stability"). A turn's ratio is the geometric mean of its tokens' ratios. It does not grow with length, so long
-    turns are not penalized. Multiply it by the weights from `truncated` or `masked`."""
-    ratio = mean_over_turns(log_ratio(old, engine), turn).exp()
-    return _within(ratio, low, high)
+    turns are not penalized. Multiply it by the weights from `truncate_ratio` or `mask_ratio`."""
+    ratio = average_over_turns(compute_log_ratio(old, engine), turn).exp()
+    return _mark_within(ratio, low, high)
 
 
 @torch.no_grad()
-def mismatch_kl(old: Tensor, engine: Tensor) -> Tensor:
+def compute_mismatch_kl(old: Tensor, engine: Tensor) -> Tensor:
     """Return the k3 estimate of KL(engine ‖ learner) at each token, in nats: [M]. Its mean measures the mismatch and is
     normally well below 0.01."""
     return k3(engine, old)
 
 
-def _within(ratio: Tensor, low: float, high: float) -> Tensor:
+def _mark_within(ratio: Tensor, low: float, high: float) -> Tensor:
     return ((ratio >= low) & (ratio <= high)).to(ratio.dtype)

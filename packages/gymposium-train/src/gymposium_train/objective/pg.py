@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from gymposium_train.objective.protocol import Objective, ObjectiveSettings, PolicyTokens, log_ratio, outside
+from gymposium_train.objective.protocol import (
+    Objective,
+    ObjectiveSettings,
+    PolicyTokens,
+    compute_log_ratio,
+    mark_outside,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,8 +37,8 @@ class Pg(Objective):
     settings: PgSettings
 
     def __call__(self, tokens: PolicyTokens) -> Tensor:
-        weight = log_ratio(tokens.logprobs, tokens.proximal).exp().clamp(max=self.settings.cap).detach()
+        weight = compute_log_ratio(tokens.logprobs, tokens.proximal).exp().clamp(max=self.settings.cap).detach()
         return -weight * tokens.advantages * tokens.logprobs
 
     def clipped(self, tokens: PolicyTokens) -> Tensor:
-        return outside(log_ratio(tokens.logprobs, tokens.proximal).exp(), -math.inf, self.settings.cap)
+        return mark_outside(compute_log_ratio(tokens.logprobs, tokens.proximal).exp(), -math.inf, self.settings.cap)

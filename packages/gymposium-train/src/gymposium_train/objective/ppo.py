@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from gymposium_train.objective.protocol import Objective, ObjectiveSettings, PolicyTokens, log_ratio, outside
+from gymposium_train.objective.protocol import (
+    Objective,
+    ObjectiveSettings,
+    PolicyTokens,
+    compute_log_ratio,
+    mark_outside,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,14 +51,14 @@ class ClippedObjective(Objective):
 
     def ratio(self, tokens: PolicyTokens) -> Tensor:
         """Return the ratio of each token, before clipping: [M]."""
-        return log_ratio(tokens.logprobs, tokens.proximal).exp()
+        return compute_log_ratio(tokens.logprobs, tokens.proximal).exp()
 
     def clip(self, ratio: Tensor) -> Tensor:
         """Return the ratios clipped to 1 - `clip_low` … 1 + `clip_high`."""
         return ratio.clamp(1.0 - self.settings.clip_low, 1.0 + self.settings.clip_high)
 
     def clipped(self, tokens: PolicyTokens) -> Tensor:
-        return outside(self.ratio(tokens), 1.0 - self.settings.clip_low, 1.0 + self.settings.clip_high)
+        return mark_outside(self.ratio(tokens), 1.0 - self.settings.clip_low, 1.0 + self.settings.clip_high)
 
 
 class Ppo(ClippedObjective):

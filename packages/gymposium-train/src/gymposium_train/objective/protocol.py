@@ -77,19 +77,19 @@ class Objective(Protocol):
         return None
 
 
-def mean_over_turns(values: Tensor, turn: Tensor) -> Tensor:
+def average_over_turns(values: Tensor, turn: Tensor) -> Tensor:
     """Replace each token's value with the mean over its turn's tokens: [M] to [M]."""
     turns = int(turn.max()) + 1 if turn.numel() else 0
     sums = values.new_zeros(turns).index_add(0, turn, values)
     return (sums / turn.bincount(minlength=turns))[turn]
 
 
-def log_ratio(logprobs: Tensor, sampled: Tensor) -> Tensor:
+def compute_log_ratio(logprobs: Tensor, sampled: Tensor) -> Tensor:
     """Return the logarithm of the ratio of each token's probabilities, given their logarithms: [M]. It is clamped to
     -`LARGEST_LOG_RATIO` … `LARGEST_LOG_RATIO`, so that all ratios are finite. A clamped token has no gradient."""
     return (logprobs - sampled).clamp(-LARGEST_LOG_RATIO, LARGEST_LOG_RATIO)
 
 
-def outside(ratio: Tensor, low: float, high: float) -> Tensor:
+def mark_outside(ratio: Tensor, low: float, high: float) -> Tensor:
     """Return 1 for each ratio below `low` or above `high`, else 0: [M]."""
     return ((ratio < low) | (ratio > high)).to(ratio.dtype)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gymposium.errors import BadOption
-from gymposium_train.objective.protocol import log_ratio
+from gymposium_train.objective.protocol import compute_log_ratio
 
 
 def k1(logprobs: Tensor, reference: Tensor) -> Tensor:
@@ -25,7 +25,7 @@ def k2(logprobs: Tensor, reference: Tensor) -> Tensor:
     return 0.5 * (logprobs - reference).square()
 
 
-def importance(logprobs: Tensor, sampled: Tensor) -> Tensor:
+def compute_importance(logprobs: Tensor, sampled: Tensor) -> Tensor:
     """Return the importance ratio π(a) / μ(a) of each token sampled by another policy μ, without a gradient. `sampled`
     are the log-probabilities under μ. Over samples of μ, the ratio times a KL estimate has the same mean as the
     estimate alone over samples of π.
@@ -38,14 +38,14 @@ def importance(logprobs: Tensor, sampled: Tensor) -> Tensor:
     and ∇k2 = log(π / ref) ∇log π, the mean gradient of the loss sg(π / μ) k2 is that of the KL (Tang & Munos, 2025, for
     μ = π; Liu et al., 2025, arXiv 2510.01555, on the ratio). A ratio with a gradient would give the gradient of E_π[k2]
     instead. The distribution of states remains that of μ, as in PPO."""
-    return log_ratio(logprobs, sampled).detach().exp()
+    return compute_log_ratio(logprobs, sampled).detach().exp()
 
 
 def k3(logprobs: Tensor, reference: Tensor) -> Tensor:
     """Return Schulman's estimate of KL(policy ‖ reference) (2020, "Approximating KL divergence"), unbiased and never
     below 0, for reports. As a loss, its gradient is that of the reverse, KL(reference ‖ policy) (Tang & Munos,
     2025)."""
-    difference = log_ratio(reference, logprobs)
+    difference = compute_log_ratio(reference, logprobs)
     return difference.expm1() - difference
 
 
@@ -56,12 +56,12 @@ def k3_straight_through(logprobs: Tensor, reference: Tensor) -> Tensor:
     return estimate - estimate.detach() + k3(logprobs, reference).detach()
 
 
-def entropy(scores: Tensor) -> Tensor:
+def compute_entropy(scores: Tensor) -> Tensor:
     """Return the entropy in nats of each distribution, given its log-probabilities: [..., V] to [...]."""
     return -(scores.exp() * scores).sum(dim=-1)
 
 
-def entropy_among(scores: Tensor, real: Tensor) -> Tensor:
+def compute_entropy_among(scores: Tensor, real: Tensor) -> Tensor:
     """Return the entropy in nats of each distribution, renormalized over some of its tokens.
 
     `scores` [N, W] are the log-probabilities of these tokens, and `real` [N, W] is False for padding. Returns [N], with
@@ -74,10 +74,10 @@ def entropy_among(scores: Tensor, real: Tensor) -> Tensor:
     replies may also leave the tree, a node counts as often as it is reached. As in any per-token bonus, the gradient is
     that of the entropies only, not of the probability of reaching a node."""
     some = scores.masked_fill(~real, torch.finfo(scores.dtype).min)
-    return entropy(some.log_softmax(dim=-1).masked_fill(~real, 0.0))
+    return compute_entropy(some.log_softmax(dim=-1).masked_fill(~real, 0.0))
 
 
-def illegality(scores: Tensor, real: Tensor) -> Tensor:
+def compute_illegality(scores: Tensor, real: Tensor) -> Tensor:
     """Return the negative logarithm of the total probability of the tokens that continue a legal reply.
 
     `scores` [N, W] are the log-probabilities of these tokens, and `real` [N, W] is False for padding. Returns [N], with
@@ -88,7 +88,7 @@ def illegality(scores: Tensor, real: Tensor) -> Tensor:
     return -some.logsumexp(dim=-1).where(real.any(dim=-1), 0.0)
 
 
-def value_loss(values: Tensor, targets: Tensor, old: Tensor | None = None, clip: float | None = None) -> Tensor:
+def compute_value_loss(values: Tensor, targets: Tensor, old: Tensor | None = None, clip: float | None = None) -> Tensor:
     """Return the critic's squared error for each turn. All tensors are [T].
 
     With `clip`, in units of reward, the value is also clamped to within `clip` of `old`, the value before the update.
@@ -103,6 +103,6 @@ def value_loss(values: Tensor, targets: Tensor, old: Tensor | None = None, clip:
     return torch.maximum(error, (held - targets).square())
 
 
-def nll(logprobs: Tensor) -> Tensor:
+def compute_nll(logprobs: Tensor) -> Tensor:
     """Return the imitation loss: the negative log-likelihood of each token of a demonstration."""
     return -logprobs

@@ -19,11 +19,11 @@ from gymposium.errors import BadOption
 T = TypeVar("T")
 
 
-class BrokenOff(Exception):
+class RolloutCancelled(Exception):
     """Signal to the playing thread that its rollout is no longer needed. It is never raised outside that thread."""
 
 
-class Ahead(Generic[T]):
+class RolloutPrefetcher(Generic[T]):
     """A prefetcher that plays the rollouts of `steps` in order, ahead of their updates.
 
         with Ahead(play, bound, range(first, last)) as ahead:
@@ -50,7 +50,7 @@ class Ahead(Generic[T]):
         """True if no more rollouts will be played."""
         self._closed = False
         self._changed = Condition()
-        self._thread = Thread(target=self._run, name="rollouts", daemon=True) if bound else None
+        self._thread = Thread(target=self._play_rollouts, name="rollouts", daemon=True) if bound else None
 
     def take(self, step: int) -> tuple[T, int]:
         """Wait for the rollout of this step. Returns it and its staleness: the largest lag of the sampling weights in
@@ -74,9 +74,9 @@ class Ahead(Generic[T]):
             self._changed.notify_all()
 
     def go_on(self) -> None:
-        """Raise `BrokenOff` once the block has ended. Call it repeatedly while playing a rollout."""
+        """Raise `RolloutCancelled` once the block has ended. Call it repeatedly while playing a rollout."""
         if self._closed:
-            raise BrokenOff
+            raise RolloutCancelled
 
     def __enter__(self) -> Self:
         return self
@@ -90,7 +90,7 @@ class Ahead(Generic[T]):
         if self._thread is not None and self._thread.is_alive():
             self._thread.join()
 
-    def _run(self) -> None:
+    def _play_rollouts(self) -> None:
         try:
             for step in self._steps:
                 staleness = self._wait_to_begin(step)
@@ -98,7 +98,7 @@ class Ahead(Generic[T]):
                 with self._changed:
                     self._finished.append((step, rollout, staleness))
                     self._changed.notify_all()
-        except BrokenOff:
+        except RolloutCancelled:
             pass  # the rollout is no longer needed
         except BaseException as error:  # noqa: BLE001  # `take` raises it in the caller's thread
             self._failure = error

@@ -41,11 +41,11 @@ class Curriculum:
         if len(self.scores) < self.stage.window or self.score is None:
             return
         if self.score >= self.stage.promote and self.number + 1 < len(self._stages):
-            self._begin(self.number + 1)
+            self._begin_stage(self.number + 1)
         elif self.score < self.stage.demote and self.number > 0:
-            self._begin(self.number - 1)
+            self._begin_stage(self.number - 1)
 
-    def _begin(self, number: int) -> None:
+    def _begin_stage(self, number: int) -> None:
         self.number = number
         self.scores = deque(maxlen=self.stage.window)
 
@@ -60,5 +60,5 @@ class Curriculum:
                 f"The checkpoint is in stage {state['stage'] + 1}, but the config has {len(self._stages)}. Resume "
                 f"with the run's original settings."
             )
-        self._begin(state["stage"])
+        self._begin_stage(state["stage"])
         self.scores.extend(state["scores"])

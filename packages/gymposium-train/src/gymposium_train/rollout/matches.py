@@ -16,7 +16,7 @@ from gymposium_train.config.source import MatchSettings
 from gymposium_train.config.stages import SELF
 from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, PlannedGroup
 from gymposium_train.rollout.protocol import Executor, SourceStart, StepRollout
-from gymposium_train.rollout.results import Results, named
+from gymposium_train.rollout.results import Results, name_metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class MatchRollouts:
         """Play the matches of a step. Raises `GymposiumError` if more than `most_broken` of them break off."""
         planned = self.planner.plan(step)
 
-        def each(played: MatchResult) -> None:
+        def note_played(played: MatchResult) -> None:
             self.record(played)
             go_on()
 
-        rollout = roll_out(planned, each, self.executor)
+        rollout = roll_out(planned, note_played, self.executor)
         matches, broken = sum(len(one.jobs) for one in planned), sum(rollout.broken.values())
         if broken > self.most_broken * matches:
             raise GymposiumError(
@@ -72,7 +72,7 @@ class MatchRollouts:
         self.planner.restore(state)
 
 
-def match_source(settings: MatchSettings, start: SourceStart) -> MatchRollouts:
+def make_match_source(settings: MatchSettings, start: SourceStart) -> MatchRollouts:
     """Make the `matches` source."""
     config = start.config
     planner = MatchPlanner(config, start.games, start.players, start.pace)
@@ -131,5 +131,5 @@ def roll_out(
         silent=silent,
         broken=dict(broken.most_common()),
         readings=dict(total.readings),
-        metrics=named(total, opponents, games) | counts,
+        metrics=name_metrics(total, opponents, games) | counts,
     )

@@ -19,7 +19,7 @@ from gymposium.rewards.match import compute_score
 from gymposium.util.streams import draw, stream
 from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.schedules import Pace, growth
+from gymposium_train.config.schedules import RunProgress, compute_growth
 from gymposium_train.config.stages import ALONE, PAST, SELF, check_stages, is_scorable
 from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout.curriculum import Curriculum
@@ -91,14 +91,14 @@ class MatchPlanner:
     plan follows from the config's seed, the step, and the results noted so far."""
 
     def __init__(
-        self, config: TrainConfig, games: Sequence[Game], source: PlayerSource, pace: Pace | None = None
+        self, config: TrainConfig, games: Sequence[Game], source: PlayerSource, pace: RunProgress | None = None
     ) -> None:
         """`source` makes the players of the policy. `pace` is the run's progress, by default measured in steps. Raises
         `BadOption` for invalid stages, and `UnknownName` for an unknown opponent."""
         check_stages(config.stages, games)
         self._config, self._games, self._source = config, games, source
-        self._pace = pace or Pace(config)
-        self._turns = {} if config.rollout.groups else {game.name: typical_turns(game) for game in games}
+        self._pace = pace or RunProgress(config)
+        self._turns = {} if config.rollout.groups else {game.name: estimate_turns(game) for game in games}
         """The mean number of turns per trajectory in each game, from the latest step with trajectories in it."""
         self._on_illegal = config.prompting.policy()
         self._note_pay = make_credit(config.credit).needs_turn_rewards
@@ -119,8 +119,8 @@ class MatchPlanner:
             self.past.keep(step)
         learner = self._source.learner()
         versions: dict[Policy, Player] = {}
-        roles = enumerate(self._roles(step))
-        return [self._set(step, number, game, seat, learner, versions) for number, (game, seat) in roles]
+        roles = enumerate(self._list_roles(step))
+        return [self._plan_set(step, number, game, seat, learner, versions) for number, (game, seat) in roles]
 
     def note(self, groups: Sequence[MatchGroup]) -> dict[str, float]:
         """Note the results of a step's matches and return metrics of the stage played. The next stage, the choice of
@@ -130,11 +130,11 @@ class MatchPlanner:
                 self._turns[game] = fmean(turns)
         for group in groups:
             if group.version is not None and is_scorable(group.game):
-                self.past.note(group.version, _scores(group))
-        counted = [group for group in groups if self._counts(group)]
+                self.past.note(group.version, _list_scores(group))
+        counted = [group for group in groups if self._counts_for_stage(group)]
         for name, curriculum in self.curricula.items():
-            curriculum.note(_in_turn([_scores(group) for group in counted if group.game.name == name]))
-        metrics = self._stage_metrics()
+            curriculum.note(_interleave_scores([_list_scores(group) for group in counted if group.game.name == name]))
+        metrics = self._compute_stage_metrics()
         if self._keeps_versions:
             metrics["rollout/past_versions"] = len(self.past.versions)
         for curriculum in self.curricula.values():
@@ -154,7 +154,7 @@ class MatchPlanner:
         self.past.restore(state["past"])
         self._turns = dict(state["turns"])
 
-    def _stage_metrics(self) -> dict[str, float]:
+    def _compute_stage_metrics(self) -> dict[str, float]:
         """Return the stage played and its mean score, per game and averaged over games."""
         stages = {name: float(curriculum.number + 1) for name, curriculum in self.curricula.items()}
         scores = {name: one.score for name, one in self.curricula.items() if one.score is not None}
@@ -165,7 +165,7 @@ class MatchPlanner:
             metrics |= {f"rollout/{name}/{metric}": value for name, value in values.items()}
         return metrics
 
-    def _roles(self, step: int) -> Iterator[tuple[Game, int]]:
+    def _list_roles(self, step: int) -> Iterator[tuple[Game, int]]:
         """Yield the game and the learner's seat for each set of this step."""
         settings, games = self._config.rollout, self._games
         if settings.groups is not None:
@@ -173,23 +173,23 @@ class MatchPlanner:
                 game = games[turn % len(games)]
                 yield game, turn // len(games) % game.seats
             return
-        decisions = settings.decisions * growth(self._config, self._pace(step)) / len(games)
+        decisions = settings.decisions * compute_growth(self._config, self._pace(step)) / len(games)
         for game in games:
             sets = max(1, round(decisions / (self._turns[game.name] * settings.group_size * game.seats)))
             yield from ((game, seat) for _ in range(sets) for seat in range(game.seats))
 
-    def _group_size(self, step: int) -> int:
+    def _compute_group_size(self, step: int) -> int:
         settings = self._config.rollout
-        ratio = 1.0 if settings.groups is None else growth(self._config, self._pace(step))
+        ratio = 1.0 if settings.groups is None else compute_growth(self._config, self._pace(step))
         return round(settings.group_size * ratio)
 
-    def _set(
+    def _plan_set(
         self, step: int, number: int, game: Game, seat: int, learner: Player, versions: dict[Policy, Player]
     ) -> PlannedGroup:
         """Plan one set of matches. `versions` caches this step's players of past versions, so that each version answers
         all its matches in one batch."""
         seed = self._config.seed
-        opponent, version = self._opponent(game, stream(seed, "opponent", step, number))
+        opponent, version = self._draw_opponent(game, stream(seed, "opponent", step, number))
         if version is not None and version not in versions:
             versions[version] = self._source.past(version)
         other = self._players.get(opponent, learner) if version is None else versions[version]
@@ -205,13 +205,13 @@ class MatchPlanner:
                 on_illegal=self._on_illegal,
                 store_returns=self._note_pay,
             )
-            for member in range(self._group_size(step))
+            for member in range(self._compute_group_size(step))
         )
         seats = tuple(range(game.seats)) if opponent == SELF else (seat,)
         stage = self.curricula[game.name].number if game.seats > 1 else 0
         return PlannedGroup(game, opponent, version, seats, stage, tuple(jobs))
 
-    def _opponent(self, game: Game, rng: random.Random) -> tuple[str, Policy | None]:
+    def _draw_opponent(self, game: Game, rng: random.Random) -> tuple[str, Policy | None]:
         if game.seats == 1:
             return ALONE, None
         shares = self.curricula[game.name].stage.opponents
@@ -219,7 +219,7 @@ class MatchPlanner:
         name = [*shares][draw([(index, share / total) for index, share in enumerate(shares.values())], rng)]
         return name, self.past.draw(rng) if name == PAST else None
 
-    def _counts(self, group: MatchGroup) -> bool:
+    def _counts_for_stage(self, group: MatchGroup) -> bool:
         """Return True if the group's scores measure the learner against the opponents of the game's current stage.
         Self-play scores average one half at any strength, and single-player games have no opponent."""
         if group.opponent in (SELF, ALONE) or not is_scorable(group.game):
@@ -227,7 +227,7 @@ class MatchPlanner:
         return group.stage == self.curricula[group.game.name].number
 
 
-def typical_turns(game: Game) -> float:
+def estimate_turns(game: Game) -> float:
     """Estimate the mean number of turns per seat from a few matches of random players. Returns 1 if random players
     cannot play the game."""
     if not game.spec.plays_at_random:
@@ -238,11 +238,11 @@ def typical_turns(game: Game) -> float:
     return max(1.0, fmean(len(played.turns) for played in play(jobs)) / game.seats)
 
 
-def _scores(group: MatchGroup) -> list[float]:
+def _list_scores(group: MatchGroup) -> list[float]:
     return [compute_score(trajectory) for trajectory in group.trajectories]
 
 
-def _in_turn(scores: Sequence[Sequence[float]]) -> Iterator[float]:
+def _interleave_scores(scores: Sequence[Sequence[float]]) -> Iterator[float]:
     """Yield the first score of each group, then the second of each, and so on. A window over the newest scores then
     covers all groups, and so all seats, equally."""
     return (score for nth in zip_longest(*scores) for score in nth if score is not None)

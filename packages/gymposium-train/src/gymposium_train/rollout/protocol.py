@@ -16,7 +16,7 @@ from gymposium.plugins.first_party import make_unknown_name
 from gymposium.plugins.host import host
 from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.schedules import Pace
+from gymposium_train.config.schedules import RunProgress
 
 
 class Group(Protocol):
@@ -104,7 +104,7 @@ class SourceStart:
     """The games of the run. Empty if the trajectories come from elsewhere."""
     players: PlayerSource
     """The source of the policy's players."""
-    pace: Pace
+    pace: RunProgress
     """The progress of the run, used by schedules."""
     directory: Path
     """The directory of the run. A source may keep files there."""

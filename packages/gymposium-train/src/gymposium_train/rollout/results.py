@@ -59,7 +59,7 @@ class Results:
         return figures
 
 
-def named(total: Results, opponents: Mapping[str, Results], games: Mapping[str, Results]) -> dict[str, float]:
+def name_metrics(total: Results, opponents: Mapping[str, Results], games: Mapping[str, Results]) -> dict[str, float]:
     """Return metrics by flat name: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`. Mean returns are given
     per game only, because returns of different games are not comparable."""
     metrics = {f"rollout/{name}": value for name, value in total.figures().items()}
@@ -72,6 +72,6 @@ def named(total: Results, opponents: Mapping[str, Results], games: Mapping[str, 
     return metrics
 
 
-def failed_share(metrics: Mapping[str, Any]) -> float:
+def compute_failed_share(metrics: Mapping[str, Any]) -> float:
     """Return the share of the learner's replies without a legal move, from a step's metrics."""
     return float(sum(metrics.get(f"rollout/{kind.replace(' ', '_')}", 0.0) for kind in KINDS[1:]))

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from gymposium.rewards.protocol import Reward, split_reward
 from gymposium_train.credit.protocol import Episode, RatedGroup
 from gymposium_train.learner.rows import Row, Tokens, fill_spans, make_rows
-from gymposium_train.objective.aggregate import turn_weights
+from gymposium_train.objective.aggregate import compute_turn_weights
 from gymposium_train.objective.protocol import Aggregation
 
 
@@ -83,15 +83,17 @@ def weigh_turns(groups: Sequence[RatedGroup], aggregate: Aggregation, longest: i
     than `longest` tokens have no weight. Denominators cover all other rows together."""
     taught = [episode for group in groups if not group.tied for episode in group.episodes]
     short = [(n, row) for n, episode in enumerate(taught) for row in episode.rows if len(row.ids) <= longest]
-    weights = iter(turn_weights([(n, len(span)) for n, row in short for span in row.spans], aggregate))
+    weights = iter(compute_turn_weights([(n, len(span)) for n, row in short for span in row.spans], aggregate))
 
-    def weigh(episode: Episode) -> Episode:
+    def weigh_episode(episode: Episode) -> Episode:
         each = [next(weights) if len(row.ids) <= longest else 0.0 for row in episode.rows for _ in row.spans]
         targets = episode.targets or [0.0] * len(each)
         rows = fill_spans(episode.rows, advantage=episode.advantages, target=targets, weight=each)
         return replace(episode, rows=tuple(rows))
 
-    return [group if group.tied else replace(group, episodes=tuple(map(weigh, group.episodes))) for group in groups]
+    return [
+        group if group.tied else replace(group, episodes=tuple(map(weigh_episode, group.episodes))) for group in groups
+    ]
 
 
 def rows_to_learn(groups: Sequence[RatedGroup]) -> list[Row]:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from gymposium.errors import BadOption, WrongType
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.permitted import check_permitted
 from gymposium_train.run.callbacks import Callback
-from gymposium_train.util.processes import helps
+from gymposium_train.util.processes import is_helper
 
 
 def train(
@@ -33,7 +33,7 @@ def train(
     Raises `BadConfig` for an invalid config, and `BadOption` for a directory that is in use or is not a run. Raises
     `PermissionRequired` if the config opens something without the user's permission (`gymposium.plugins.allowed`).
     Raises `KeyboardInterrupt` if the run was interrupted. Continue it with `resume`."""
-    if helps():
+    if is_helper():
         from gymposium_train.run.together import help_to_learn  # imports torch
 
         return help_to_learn()
@@ -52,7 +52,7 @@ def train(
         raise BadOption("train: config is missing. Pass a config, or pass a run's directory as resume.")
     if not isinstance(config, TrainConfig):
         raise WrongType("train: config", "a TrainConfig, such as TrainConfig(games=('tic_tac_toe',))", config)
-    check(config, at_hand=False)
+    check_config(config, at_hand=False)
     from gymposium_train.run.start import start_run  # imports torch
 
     return start_run(None if out is None else Path(out), config, callbacks, metrics)

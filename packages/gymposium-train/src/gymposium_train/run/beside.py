@@ -23,11 +23,11 @@ from gymposium.games.registry import load_game
 from gymposium.runs.curves import CONTROL
 from gymposium.util.child_process import python_command, python_environment
 from gymposium_train.config.directory import RunDirectory, check_state, is_complete, read_state, write_json
-from gymposium_train.run.control import STAGE, learn
-from gymposium_train.run.live import Lines
-from gymposium_train.run.under_way import UnderWay
-from gymposium_train.run.watching import Watchers
-from gymposium_train.util.progress import Interruption, say
+from gymposium_train.run.control import STAGE, train_control
+from gymposium_train.run.live import LineView
+from gymposium_train.run.under_way import RunContext
+from gymposium_train.run.watching import RunReporter
+from gymposium_train.util.progress import Interruption, print_message
 
 _STEPS = "steps.json"
 """File in the control's directory with metrics per step. The run copies them and removes the file."""
@@ -36,13 +36,13 @@ _CALL = "from gymposium_train.run.beside import _serve; _serve()"
 
 
 @contextmanager
-def control_beside(run: UnderWay) -> Iterator[None]:
+def control_beside(run: RunContext) -> Iterator[None]:
     """Run the control in parallel with the block and wait for it at the end of the block. Does nothing if the control
     cannot run in parallel. Stops the control if the block raises.
 
     Raises `GymposiumError` if the control fails."""
-    if _fits(run):
-        say("The control runs in a separate process, in parallel with reinforcement learning.")
+    if _fits_beside(run):
+        print_message("The control runs in a separate process, in parallel with reinforcement learning.")
         seconds = run.config.budget - run.directory.results().get("cold_start_cpu_seconds", 0.0)
         with TemporaryFile() as dots, TemporaryFile() as errors:
             command = python_command("-c", _CALL, str(run.directory.path), str(seconds))
@@ -51,7 +51,7 @@ def control_beside(run: UnderWay) -> Iterator[None]:
             )
             try:
                 yield
-                _wait(run, process, dots.fileno(), seconds)
+                _wait_for_control(run, process, dots.fileno(), seconds)
             finally:
                 process.kill()
                 process.communicate()
@@ -64,22 +64,22 @@ def control_beside(run: UnderWay) -> Iterator[None]:
     _copy_steps(run)
 
 
-def _fits(run: UnderWay) -> bool:
+def _fits_beside(run: RunContext) -> bool:
     """Return True if the control is not done yet and can run in parallel with reinforcement learning."""
     config, directory = run.config, run.directory
     open_still = (
         config.control and not is_complete(directory.control) and "train_cpu_seconds" not in directory.results()
     )
     small = config.model.name is None and not torch.cuda.is_available() and run.world.size == 1
-    return open_still and config.steps is None and small and _cores() > 1
+    return open_still and config.steps is None and small and _count_cores() > 1
 
 
-def _cores() -> int:
+def _count_cores() -> int:
     """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-def _wait(run: UnderWay, process: subprocess.Popen[bytes], dots: int, seconds: float) -> None:
+def _wait_for_control(run: RunContext, process: subprocess.Popen[bytes], dots: int, seconds: float) -> None:
     """Show the progress of the control until it ends."""
     with run.view.stage(STAGE, round(seconds)) as bar:
         shown = 0
@@ -93,7 +93,7 @@ def _wait(run: UnderWay, process: subprocess.Popen[bytes], dots: int, seconds: f
                 continue
 
 
-def _copy_steps(run: UnderWay) -> None:
+def _copy_steps(run: RunContext) -> None:
     """Copy the results of a control from its process to the run's files."""
     file = run.directory.control / _STEPS
     if file.is_file():
@@ -108,18 +108,18 @@ def _copy_steps(run: UnderWay) -> None:
         file.unlink()
 
 
-def _serve() -> None:
+def _run_as_process() -> None:
     """Run the control of a run in this process. The run passes its directory and the CPU seconds to spend as arguments.
     Writes one byte to stdout per CPU second."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the run too, and the run ends this process
-    threading.Thread(target=_end_with_the_run, daemon=True).start()
+    threading.Thread(target=_exit_with_run, daemon=True).start()
     directory, config = RunDirectory.open(Path(sys.argv[1]))
     torch.set_num_threads(1)
-    view, games = Lines(), tuple(load_game(name) for name in config.games)
-    run = UnderWay(directory, config, view, Interruption(), Watchers(directory, view, (), ()), games)
+    view, games = LineView(), tuple(load_game(name) for name in config.games)
+    run = RunContext(directory, config, view, Interruption(), RunReporter(directory, view, (), ()), games)
     steps: list[dict[str, float]] = []
 
-    def stepped(metrics: dict[str, float]) -> None:
+    def note_step(metrics: dict[str, float]) -> None:
         before = int(steps[-1]["perf/cpu_seconds"]) if steps else 0
         os.write(sys.stdout.fileno(), b"." * (int(metrics["perf/cpu_seconds"]) - before))
         steps.append(metrics)
@@ -127,9 +127,9 @@ def _serve() -> None:
     def finish(cpu: float, directory: Path) -> None:
         write_json(directory / _STEPS, {"cpu_seconds": cpu, "steps": steps})
 
-    learn(run, float(sys.argv[2]), stepped, finish)
+    train_control(run, float(sys.argv[2]), note_step, finish)
 
 
-def _end_with_the_run() -> None:
+def _exit_with_run() -> None:
     os.read(sys.stdin.fileno(), 1)  # until the run closes its end
     os._exit(1)

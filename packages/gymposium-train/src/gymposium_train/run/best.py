@@ -21,21 +21,21 @@ def read_returns(scores: Mapping[str, Any]) -> Returns:
     return found
 
 
-def advantage(one: Returns, other: Returns) -> float:
+def compute_advantage(one: Returns, other: Returns) -> float:
     """Return how much better one policy is than another, averaged over games and in units of the difference's interval.
     Above 1 means clearly better. Returns 0 without games. A difference without an interval counts as 1."""
     if not one:
         return 0.0
-    return fmean(_units(one[game], other[game]) for game in one)
+    return fmean(_compute_units(one[game], other[game]) for game in one)
 
 
-def _units(one: tuple[float, float], other: tuple[float, float]) -> float:
+def _compute_units(one: tuple[float, float], other: tuple[float, float]) -> float:
     difference, half = one[0] - other[0], math.hypot(one[1], other[1])
     return difference / half if half else float(difference > 0) - float(difference < 0)
 
 
 @dataclass(slots=True)
-class Best:
+class BestPoint:
     """The step with the learning curve's best point so far. It is stored in checkpoints."""
 
     step: int
@@ -46,7 +46,7 @@ class Best:
     def note(self, step: int, returns: Returns) -> bool:
         """Note a new point. Returns True if it is the best so far."""
         self.last = returns
-        if advantage(returns, self.returns) <= 0.0:
+        if compute_advantage(returns, self.returns) <= 0.0:
             return False
         self.step, self.returns = step, returns
         return True
@@ -54,10 +54,10 @@ class Best:
     @property
     def is_lost(self) -> bool:
         """True if the latest point is clearly worse than the best one."""
-        return advantage(self.returns, self.last) > 1.0
+        return compute_advantage(self.returns, self.last) > 1.0
 
     @classmethod
-    def restored(cls, state: Mapping[str, Any]) -> Best:
+    def restored(cls, state: Mapping[str, Any]) -> BestPoint:
         """Restore what `asdict` returned."""
         returns, last = ({game: tuple(found) for game, found in state[key].items()} for key in ("returns", "last"))
         return cls(int(state["step"]), returns, last)

@@ -35,7 +35,7 @@ def save_checkpoint(
     with write_directory(target) as staging:
         learner.save_state(staging)
         (staging / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
-    for old in complete_checkpoints(directory)[:-keep]:
+    for old in list_complete_checkpoints(directory)[:-keep]:
         if read_step(old) != besides:
             remove_directory(old)
     return target
@@ -46,20 +46,22 @@ def checkpoint_path(directory: Path, step: int) -> Path:
     return directory / f"step-{step:05d}"
 
 
-def complete_checkpoints(directory: Path) -> list[Path]:
+def list_complete_checkpoints(directory: Path) -> list[Path]:
     """Return the complete checkpoints, oldest first."""
-    return sorted((path for path in _named(directory) if is_complete(path)), key=read_step)
+    return sorted((path for path in _list_checkpoints(directory) if is_complete(path)), key=read_step)
 
 
-def remove_broken(directory: Path) -> list[Path]:
+def remove_incomplete_checkpoints(directory: Path) -> list[Path]:
     """Remove incomplete checkpoints left by an interrupted run. Returns their paths."""
-    broken = sorted([*(p for p in _named(directory) if not is_complete(p)), *directory.glob(".step-*.partial")])
+    broken = sorted(
+        [*(p for p in _list_checkpoints(directory) if not is_complete(p)), *directory.glob(".step-*.partial")]
+    )
     for path in broken:
         remove_directory(path)
     return broken
 
 
-def _named(directory: Path) -> list[Path]:
+def _list_checkpoints(directory: Path) -> list[Path]:
     """Return the paths with names of checkpoints."""
     return [path for path in directory.glob("step-*") if _NAME.fullmatch(path.name)]
 
@@ -82,9 +84,9 @@ def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
     return state
 
 
-def remove_later(directory: Path, step: int) -> None:
+def remove_later_checkpoints(directory: Path, step: int) -> None:
     """Remove the checkpoints of steps after `step`."""
-    for path in complete_checkpoints(directory):
+    for path in list_complete_checkpoints(directory):
         if read_step(path) > step:
             remove_directory(path)
 
@@ -95,7 +97,7 @@ class CheckpointKeeper:
 
     def __init__(self, directory: Path, learner: Learner, keep: int) -> None:
         self._directory, self._learner, self._keep = directory, learner, keep
-        self.healthy = next(map(read_step, complete_checkpoints(directory)), 0)
+        self.healthy = next(map(read_step, list_complete_checkpoints(directory)), 0)
         """The step of the last healthy checkpoint. Initially the step of the oldest checkpoint, or 0 in a new run."""
 
     def save(self, state: Mapping[str, Any]) -> Path:
@@ -104,14 +106,14 @@ class CheckpointKeeper:
 
     def note_healthy(self, step: int) -> None:
         """Note that the policy was healthy at this step."""
-        steps = map(read_step, complete_checkpoints(self._directory))
+        steps = map(read_step, list_complete_checkpoints(self._directory))
         self.healthy = max((saved for saved in steps if saved <= step), default=self.healthy)
 
     def roll_back(self) -> dict[str, Any]:
         """Restore the learner from the last healthy checkpoint, and remove later ones. Returns its state. Policy
         version numbers keep increasing, so that no number is published twice."""
         version = self._learner.policy_version
-        remove_later(self._directory, self.healthy)
+        remove_later_checkpoints(self._directory, self.healthy)
         state = load_checkpoint(checkpoint_path(self._directory, self.healthy), self._learner)
         self._learner.policy_version = version + 1
         return state

@@ -13,18 +13,18 @@ from pathlib import Path
 
 from gymposium.runs.curves import CONTROL
 from gymposium_train.backends.local_model import LocalModel, load_imitator
-from gymposium_train.backends.models import cold_start_model
+from gymposium_train.backends.models import find_cold_start_model
 from gymposium_train.config.directory import is_complete
 from gymposium_train.learner.protocol import Demonstration
-from gymposium_train.run.cold_start import LOT_STEPS, as_tokens, iterate_batches, lessons
-from gymposium_train.run.lessons import imitate
-from gymposium_train.run.live import summary
-from gymposium_train.run.under_way import UnderWay
+from gymposium_train.run.cold_start import LOT_STEPS, iterate_batches, iterate_lots, iterate_tokenized_lots
+from gymposium_train.run.lessons import imitate_batches
+from gymposium_train.run.live import summarize_metrics
+from gymposium_train.run.under_way import RunContext
 
 STAGE = "Control (more SFT), CPU seconds"
 
 
-def control(run: UnderWay) -> None:
+def run_control(run: RunContext) -> None:
     """Spend as much CPU time on the control as reinforcement learning took."""
     if is_complete(run.directory.control):
         return
@@ -33,18 +33,18 @@ def control(run: UnderWay) -> None:
     with run.view.stage(STAGE, round(seconds), lines=6) as bar:
         shown = 0
 
-        def stepped(metrics: dict[str, float]) -> None:
+        def note_step(metrics: dict[str, float]) -> None:
             nonlocal shown
             before, shown = shown, round(metrics["perf/cpu_seconds"])
             run.watchers.stepped(CONTROL, int(metrics.pop("step")), metrics)
-            bar.advance(summary(metrics), shown - before)
+            bar.advance(summarize_metrics(metrics), shown - before)
             run.interruption.stop_here()
 
-        learn(run, seconds, stepped, lambda cpu, _: run.directory.add_results(control_cpu_seconds=cpu))
+        train_control(run, seconds, note_step, lambda cpu, _: run.directory.add_results(control_cpu_seconds=cpu))
 
 
-def learn(
-    run: UnderWay,
+def train_control(
+    run: RunContext,
     seconds: float,
     stepped: Callable[[dict[str, float]], object],
     finish: Callable[[float, Path], object],
@@ -53,20 +53,22 @@ def learn(
     metrics of each step. `finish` gets the CPU seconds spent and the model's directory before the directory is declared
     complete."""
     config = run.config
-    model = load_imitator(config, cold_start_model(run.directory, config), run.directory.dumps)
+    model = load_imitator(config, find_cold_start_model(run.directory, config), run.directory.dumps)
     began = time.process_time()
 
-    def spent(step: int) -> float:
+    def measure_spent(step: int) -> float:
         return (time.process_time() - began) / seconds if step and seconds else float(step)
 
-    for metrics in imitate(model.learner, _material(run, model), config.cold_start, progress=spent):
+    for metrics in imitate_batches(
+        model.learner, _iterate_material(run, model), config.cold_start, progress=measure_spent
+    ):
         stepped({**metrics, "perf/cpu_seconds": time.process_time() - began})
     cpu = time.process_time() - began
     with model.stage_save(run.directory.control) as staging:
         finish(cpu, staging)
 
 
-def _material(run: UnderWay, model: LocalModel) -> Iterator[list[Demonstration]]:
+def _iterate_material(run: RunContext, model: LocalModel) -> Iterator[list[Demonstration]]:
     """Yield batches of fresh random matches, lot by lot, or of the cold start's files in a different order."""
-    for number, (_, tokens) in enumerate(as_tokens(run, lessons(run, "control", "control"), model)):
+    for number, (_, tokens) in enumerate(iterate_tokenized_lots(run, iterate_lots(run, "control", "control"), model)):
         yield from islice(iterate_batches(tokens, run, "control", number), LOT_STEPS)

@@ -17,19 +17,19 @@ from gymposium.util.visible import quantity
 from gymposium_train.config import ColdStart
 from gymposium_train.config.directory import check_state
 from gymposium_train.learner import Learner
-from gymposium_train.learner.protocol import Demonstration, conversations
+from gymposium_train.learner.protocol import Demonstration, group_conversations
 from gymposium_train.run.checkpoints import (
     STATE,
     checkpoint_path,
-    complete_checkpoints,
+    list_complete_checkpoints,
     load_checkpoint,
-    remove_broken,
+    remove_incomplete_checkpoints,
     save_checkpoint,
 )
-from gymposium_train.run.lessons import cosine
-from gymposium_train.run.live import StageBar, summary
-from gymposium_train.run.under_way import UnderWay
-from gymposium_train.util.progress import say
+from gymposium_train.run.lessons import compute_cosine_rate
+from gymposium_train.run.live import StageBar, summarize_metrics
+from gymposium_train.run.under_way import RunContext
+from gymposium_train.util.progress import print_message
 
 Conversation = Sequence[Demonstration]
 
@@ -62,7 +62,7 @@ class Progress:
         )
 
 
-def fine_tune(run: UnderWay, learner: Learner, demonstrations: Sequence[Demonstration], bar: StageBar) -> Progress:
+def fine_tune(run: RunContext, learner: Learner, demonstrations: Sequence[Demonstration], bar: StageBar) -> Progress:
     """Imitate the demonstrations for the epochs of the cold start, from the newest checkpoint if there is one. A
     checkpoint is written after each epoch, and when the run is stopped. With held-out conversations, the learner ends
     with the weights of the epoch with the lowest validation loss.
@@ -74,15 +74,15 @@ def fine_tune(run: UnderWay, learner: Learner, demonstrations: Sequence[Demonstr
     epochs = plan_epochs(imitated, settings, run.config.seed)
     ends = {step: epoch for epoch, step in enumerate(accumulate(map(len, epochs)), start=1)}
     total = max(ends)
-    progress = _resume(folder, learner, ends)
+    progress = _load_progress(folder, learner, ends)
     run.directory.remove_later_metrics(COLD_START, progress.step)
     bar.advance("", sum(end <= progress.step for end in ends))
 
-    def save() -> None:
+    def save_progress() -> None:
         save_checkpoint(folder, learner, progress.as_state(), keep=1, besides=progress.best_step)
 
     for batch in islice(chain.from_iterable(epochs), progress.step, None):
-        rate = cosine(progress.step / total, settings)
+        rate = compute_cosine_rate(progress.step / total, settings)
         metrics = {**learner.imitate(batch, rate), "train/learning_rate": rate}
         progress.step += 1
         epoch = ends.get(progress.step)
@@ -93,14 +93,14 @@ def fine_tune(run: UnderWay, learner: Learner, demonstrations: Sequence[Demonstr
             if loss < progress.best_loss:
                 progress.best_step, progress.best_loss, progress.accuracy = progress.step, loss, accuracy
         run.watchers.stepped(COLD_START, progress.step, metrics)
-        bar.advance(summary(metrics), int(epoch is not None))
+        bar.advance(summarize_metrics(metrics), int(epoch is not None))
         if epoch is not None:
-            save()
+            save_progress()
         try:
             run.interruption.stop_here()
         except KeyboardInterrupt:
             if epoch is None:
-                save()
+                save_progress()
             raise
     if held_out and not progress.best_step:
         raise GymposiumError(
@@ -109,7 +109,7 @@ def fine_tune(run: UnderWay, learner: Learner, demonstrations: Sequence[Demonstr
         )
     if held_out and progress.best_step != progress.step:
         load_checkpoint(checkpoint_path(folder, progress.best_step), learner)
-        say(
+        print_message(
             f"The validation loss was lowest after epoch {ends[progress.best_step]}. The model has the weights of that "
             f"epoch."
         )
@@ -123,7 +123,7 @@ def split_conversations(
     held out if `settings.validation` is above 0.
 
     Raises `BadOption` if no conversation is left to imitate."""
-    every: list[Conversation] = [*conversations(demonstrations)]
+    every: list[Conversation] = [*group_conversations(demonstrations)]
     count = max(1, round(settings.validation * len(every))) if settings.validation else 0
     if count == len(every):
         raise BadOption(
@@ -140,10 +140,15 @@ def split_conversations(
 def plan_epochs(imitated: Sequence[Conversation], settings: ColdStart, seed: int) -> list[list[list[Demonstration]]]:
     """Return the batches of each epoch."""
     assert settings.epochs is not None, "the caller checked it"
-    return [_shuffle(imitated, settings.batch, stream(seed, "epoch", epoch)) for epoch in range(settings.epochs)]
+    return [
+        _shuffle_conversations(imitated, settings.batch, stream(seed, "epoch", epoch))
+        for epoch in range(settings.epochs)
+    ]
 
 
-def _shuffle(imitated: Sequence[Conversation], size: int, rng: random.Random) -> list[list[Demonstration]]:
+def _shuffle_conversations(
+    imitated: Sequence[Conversation], size: int, rng: random.Random
+) -> list[list[Demonstration]]:
     """Return all conversations in random order, in batches of at least `size` replies. Conversations are not split."""
     batches: list[list[Demonstration]] = [[]]
     for conversation in rng.sample(imitated, len(imitated)):
@@ -153,10 +158,10 @@ def _shuffle(imitated: Sequence[Conversation], size: int, rng: random.Random) ->
     return batches
 
 
-def _resume(folder: Path, learner: Learner, ends: Collection[int]) -> Progress:
+def _load_progress(folder: Path, learner: Learner, ends: Collection[int]) -> Progress:
     """Restore the newest checkpoint, if any. `ends` are the last steps of the epochs."""
-    remove_broken(folder)
-    saved = complete_checkpoints(folder)
+    remove_incomplete_checkpoints(folder)
+    saved = list_complete_checkpoints(folder)
     if not saved:
         return Progress()
     with check_state(saved[-1] / STATE):
@@ -167,5 +172,5 @@ def _resume(folder: Path, learner: Learner, ends: Collection[int]) -> Progress:
             progress.best_step in ends and checkpoint_path(folder, progress.best_step) in saved
         ):
             raise ValueError(f"best_step {progress.best_step:.9g} is not an epoch with a checkpoint")
-    say(f"Resuming after step {progress.step} ({saved[-1]})")
+    print_message(f"Resuming after step {progress.step} ({saved[-1]})")
     return progress

@@ -21,7 +21,7 @@ from gymposium_train.config.play import SHORT
 from gymposium_train.config.small_model import resolve_small_model
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.run.lessons import read_chats
-from gymposium_train.run.memory import with_layout
+from gymposium_train.run.memory import choose_layout
 from gymposium_train.util.settings import Settings
 
 MATCHES = 32
@@ -35,7 +35,7 @@ ROOM = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class GameStatistics:
     """Statistics of random matches of a game."""
 
     longest: int
@@ -59,17 +59,17 @@ class _MeasuringPlayer(RandomPlayer):
         return replies
 
 
-def fitted(config: TrainConfig) -> TrainConfig:
+def fit_config(config: TrainConfig) -> TrainConfig:
     """Fill in omitted settings that follow from the config's games and model. These are `prompting.max_tokens`,
     `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale`. A model made by the run also gets
     `model.small.prose` and, with tools, `prompting.context`. Free-text games without tools determine only
     `model.small.prose`, because random players cannot play them. `optimizer.layout` and `optimizer.checkpointing`
     follow from the model and the memory."""
-    return with_layout(_fitted_to_games(resolve_small_model(config)))
+    return choose_layout(_fit_to_games(resolve_small_model(config)))
 
 
-def _fitted_to_games(config: TrainConfig) -> TrainConfig:
-    config = _with_room_to_think(config)
+def _fit_to_games(config: TrainConfig) -> TrainConfig:
+    config = _raise_reply_limit(config)
     games = [game for game in map(load_game, config.games) if game.spec.plays_at_random]
     prompting, critic = config.prompting, getattr(config.credit, "critic", None)
     left_out = [name for name in ("max_tokens", "on_illegal") if getattr(prompting, name) is None]
@@ -79,12 +79,15 @@ def _fitted_to_games(config: TrainConfig) -> TrainConfig:
     chooses = cold.keep is None and cold.steps > 0 and not cold.data
     if not games or not (left_out or critic or chooses):
         return config
-    seen = [look_at(game, find_reply_form(prompting.reply)) for game in games]
+    seen = [measure_game(game, find_reply_form(prompting.reply)) for game in games]
     spread = max(one.spread for one in seen) or 1.0
-    longest = _longest_in(config) if cold.data and cold.steps > 0 else max(one.longest for one in seen)
+    longest = _measure_longest_reply(config) if cold.data and cold.steps > 0 else max(one.longest for one in seen)
     # each token of a new model has at least one byte, so a move never has more tokens than bytes
     room = max(SHORT, math.ceil(ROOM * longest) + 1)
-    values = {"max_tokens": room, "on_illegal": str(FailurePolicy("penalty", TRIES, rounded(PENALTY * spread)))}
+    values = {
+        "max_tokens": room,
+        "on_illegal": str(FailurePolicy("penalty", TRIES, round_to_two_digits(PENALTY * spread))),
+    }
     changed: dict[str, Settings] = {
         "prompting": prompting.model_copy(update={name: values[name] for name in left_out}),
     }
@@ -92,12 +95,12 @@ def _fitted_to_games(config: TrainConfig) -> TrainConfig:
         uncertain = any(game.spec.information == "imperfect" or game.spec.chance for game in games)
         changed["cold_start"] = cold.model_copy(update={"keep": "all" if uncertain else "winners"})
     if critic is not None:
-        scaled = critic.model_copy(update={"scale": rounded(spread)})
+        scaled = critic.model_copy(update={"scale": round_to_two_digits(spread)})
         changed["credit"] = config.credit.model_copy(update={"critic": scaled})
     return config.model_copy(update=changed)
 
 
-def _with_room_to_think(config: TrainConfig) -> TrainConfig:
+def _raise_reply_limit(config: TrainConfig) -> TrainConfig:
     """Raise the reply limit of a named model whose replies may contain more than a move, unless the limit is given."""
     prompting = config.prompting
     bare = prompting.reply in ("move", TOOLS) and not prompting.thinking and config.games
@@ -107,7 +110,7 @@ def _with_room_to_think(config: TrainConfig) -> TrainConfig:
     return config.model_copy(update={"prompting": roomy})
 
 
-def _longest_in(config: TrainConfig) -> int:
+def _measure_longest_reply(config: TrainConfig) -> int:
     """Return the length in bytes of the longest reply in the files that the cold start imitates."""
     lessons = read_chats(config.cold_start.data, thinking=config.prompting.thinking)
     return max(
@@ -115,14 +118,14 @@ def _longest_in(config: TrainConfig) -> int:
     )
 
 
-def rounded(value: float) -> float:
+def round_to_two_digits(value: float) -> float:
     """Round the value to two significant digits."""
     return float(f"{value:.2g}")
 
 
-def look_at(game: Game, form: Reader) -> Seen:
+def measure_game(game: Game, form: Reader) -> GameStatistics:
     """Play random matches of a game, with replies in this form, and return their statistics."""
     player = _MeasuringPlayer(form)
     jobs = (MatchJob(f"fit-{n}", game, [player] * game.seats, n, player_seed=n) for n in range(MATCHES))
     returns = [value for played in play(jobs) for value in played.returns]
-    return Seen(player.longest, pstdev(returns) if returns else 0.0)  # tools may fail in every match
+    return GameStatistics(player.longest, pstdev(returns) if returns else 0.0)  # tools may fail in every match

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from gymposium_train.config.schedules import Pace
+from gymposium_train.config.schedules import RunProgress
 from gymposium_train.rollout import Group
-from gymposium_train.rollout.results import failed_share
+from gymposium_train.rollout.results import compute_failed_share
 
 FAILED_LIMIT = 0.5
 """Share of failed replies above which a policy that answered better before counts as broken."""
@@ -40,7 +40,7 @@ class Health:
     def check_rollout(self, metrics: Mapping[str, Any]) -> str:
         """Describe what is wrong with the policy, judging by a step's replies from before its update. Empty if nothing
         is wrong."""
-        failed = failed_share(metrics)
+        failed = compute_failed_share(metrics)
         if failed <= FAILED_LIMIT:
             self.answered = True
         elif self.answered:
@@ -61,7 +61,7 @@ class Health:
 class StopRule:
     """The rule for ending a run: after its last step, after too many rollbacks, or once its groups stay tied."""
 
-    pace: Pace
+    pace: RunProgress
     health: Health
     idle: int = 0
     """Number of latest consecutive steps without rows to learn from."""
@@ -81,7 +81,7 @@ class StopRule:
 def describe_problems(step: int, metrics: Mapping[str, Any], groups: Sequence[Group], tied: int) -> Iterator[str]:
     """Describe what keeps a run from learning at a step, counted from 1: replies that failed before any update, or only
     tied groups. `tied` counts the latest consecutive steps with only tied groups."""
-    if step == 1 and (failed := failed_share(metrics)) > FAILED_LIMIT:
+    if step == 1 and (failed := compute_failed_share(metrics)) > FAILED_LIMIT:
         yield (
             f"Step {step}: {failed:.0%} of the replies fail before any update: {quote_replies(groups, failed=True)}. "
             f"The run may never start to learn. If replies are cut off, raise prompting.max_tokens. Otherwise use a "

@@ -19,8 +19,8 @@ from rich.text import Text
 
 from gymposium.cli.text import stderr_console, use_display
 from gymposium.util.visible import visible
-from gymposium_train.rollout.results import failed_share
-from gymposium_train.util.progress import say
+from gymposium_train.rollout.results import compute_failed_share
+from gymposium_train.util.progress import print_message
 
 WIDTH = 32
 """Number of values in a sparkline."""
@@ -43,13 +43,13 @@ _KL = ("train/kl", "train/approx_kl")
 """The metrics for the KL: to the reference or, without a reference, of the step."""
 
 
-def summary(metrics: Mapping[str, Any]) -> str:
+def summarize_metrics(metrics: Mapping[str, Any]) -> str:
     """Summarize a step's most important metrics on one line: reward, win rate, entropy, KL and failed replies, or the
     imitation loss."""
     parts = [text.format(metrics[name]) for name, text in _SUMMARY if name in metrics]
     parts += [f"KL {metrics[name]:.2g}" for name in _KL if name in metrics][:1]
     if "rollout/illegal" in metrics:
-        parts.append(f"failed {failed_share(metrics):.1%}")
+        parts.append(f"failed {compute_failed_share(metrics):.1%}")
     return "  ".join(parts)
 
 
@@ -69,7 +69,7 @@ class StageBar(Protocol):
         sets it to the stage's result."""
 
 
-class View(Protocol):
+class ProgressView(Protocol):
     """A display of a run's progress."""
 
     def stage(
@@ -84,7 +84,7 @@ class View(Protocol):
         replace those of the previous stage. Metrics of evaluations belong to no stage and stay."""
 
 
-class Lines:
+class LineView:
     """A view for logs and pipes that prints lines for each stage. `clock` returns the time in seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -111,16 +111,16 @@ class _LineStage:
 
     def advance(self, note: str = "", steps: int = 1) -> None:
         if not steps and self._done == self._total:
-            say(f"{self._name}: {note}")
+            print_message(f"{self._name}: {note}")
             return
         before, self._done = self._done, self._done + steps
         now = self._clock()
         reached = self._total and self._done * self._lines // self._total > before * self._lines // self._total
         if reached or now - self._last >= QUIET:
             self._last = now
-            say(f"{self._name}: {self._done}/{self._total}{self._left(now)}  {note}".rstrip())
+            print_message(f"{self._name}: {self._done}/{self._total}{self._format_time_left(now)}  {note}".rstrip())
 
-    def _left(self, now: float) -> str:
+    def _format_time_left(self, now: float) -> str:
         """Format the estimated time left, if it is a minute or more."""
         cost = estimate_cost(self._first, self._done, self._work)
         seconds = (now - self._began) * estimate_cost(self._done, self._total, self._work) / cost if cost else 0.0
@@ -135,7 +135,7 @@ class _RemainingTimeColumn(TimeRemainingColumn):
         return Text(f"{super().render(task)} left" if known else "", style="progress.remaining")
 
 
-class Terminal:
+class TerminalView:
     """A view for terminals. It shows the current phase's bar, below it a sparkline of the main metric and the newest
     metrics, and a line for each requested metric. When a phase ends, its bar is replaced by lines above the display."""
 
@@ -165,36 +165,36 @@ class Terminal:
         finally:
             self._bars.remove_task(bar.task)
             self._bar = None
-        line, ended = self._line(bar), f"{visible(name)}: {bar.done}/{total}"
-        if self._main() is None:
+        line, ended = self._format_sparkline(bar), f"{visible(name)}: {bar.done}/{total}"
+        if self._find_main_metric() is None:
             self._console.print(Text(f"{ended}  {bar.note}"))
         else:
             self._console.print(Text(ended), *([line] if line else []), sep="\n")
-            self._forget()  # the next phase has its own metrics
+            self._forget_metrics()  # the next phase has its own metrics
 
     def show(self, metrics: Mapping[str, Any], stage: str = "") -> None:
         if stage and stage != self._stage:
             self._stage = stage
-            self._forget()
+            self._forget_metrics()
         for name, value in metrics.items():
             if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
                 self._history.setdefault(name, deque(maxlen=WIDTH)).append(float(value))
 
-    def _forget(self) -> None:
+    def _forget_metrics(self) -> None:
         """Forget all metrics except evaluations."""
         self._history = {name: values for name, values in self._history.items() if name.startswith(EVALUATION)}
 
-    def _main(self) -> deque[float] | None:
+    def _find_main_metric(self) -> deque[float] | None:
         """Return the recent values of the phase's main metric, or None if it has none."""
         return next((self._history[name] for name, _ in _SUMMARY if name in self._history), None)
 
-    def _line(self, bar: _BarStage) -> Text | None:
+    def _format_sparkline(self, bar: _BarStage) -> Text | None:
         """Format the sparkline of a phase and its newest metrics on one terminal line. Returns None without metrics."""
-        values, note = self._main(), bar.note
+        values, note = self._find_main_metric(), bar.note
         if not note:
             return None
         room = self._console.width - len(note) - 4
-        drawn = sparkline([*values][-room:]) if values and room > 0 else ""
+        drawn = draw_sparkline([*values][-room:]) if values and room > 0 else ""
         return Text.assemble("  ", (f"{drawn}  " if drawn else "", "cyan"), note, no_wrap=True, overflow="ellipsis")
 
     def render(self) -> RenderableType:
@@ -209,10 +209,10 @@ class Terminal:
             table.add_column(style="cyan", no_wrap=True, overflow="crop")
             for name in names:
                 values = self._history[name]
-                table.add_row(Text(visible(name)), f"{values[-1]:.4g}", arrow(values), sparkline(values))
+                table.add_row(Text(visible(name)), f"{values[-1]:.4g}", draw_trend(values), draw_sparkline(values))
             shown.append(table)
         shown.append(self._bars.get_renderable())
-        if self._bar is not None and (line := self._line(self._bar)) is not None:
+        if self._bar is not None and (line := self._format_sparkline(self._bar)) is not None:
             shown.append(line)
         return Group(*shown)
 
@@ -239,20 +239,20 @@ def estimate_cost(first: int, end: int, work: Sequence[float]) -> float:
 
 
 @contextmanager
-def view(wanted: Sequence[str] = ()) -> Iterator[View]:
-    """Yield the view for stderr: `Terminal` for a terminal, else `Lines`. `wanted` names further metrics to show in a
-    terminal, with patterns such as `train/*`."""
+def open_view(wanted: Sequence[str] = ()) -> Iterator[ProgressView]:
+    """Yield the view for stderr: `TerminalView` for a terminal, else `LineView`. `wanted` names further metrics to
+    show in a terminal, with patterns such as `train/*`."""
     console = stderr_console()
     if not console.is_terminal:
-        yield Lines()
+        yield LineView()
         return
-    terminal = Terminal(console, wanted)
+    terminal = TerminalView(console, wanted)
     live = Live(console=console, get_renderable=terminal.render, transient=True, refresh_per_second=4)
     with live, use_display(console):
         yield terminal
 
 
-def sparkline(values: Sequence[float]) -> str:
+def draw_sparkline(values: Sequence[float]) -> str:
     """Draw values as a row of blocks, from the lowest block for the minimum to a full one for the maximum. Equal values
     get blocks of half height."""
     low, high = min(values), max(values)
@@ -261,7 +261,7 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(_BLOCKS[round((value - low) / (high - low) * (len(_BLOCKS) - 1))] for value in values)
 
 
-def arrow(values: Sequence[float]) -> str:
+def draw_trend(values: Sequence[float]) -> str:
     """Return the trend of values as an arrow: the mean of the newer half minus that of the older half, relative to
     their range."""
     half, spread, ordered = len(values) // 2, max(values) - min(values), list(values)

@@ -24,7 +24,12 @@ from gymposium.rewards.protocol import CheckedReward
 from gymposium.util.streams import stream
 from gymposium_train.backends.trainee import Trainee
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.schedules import Pace, entropy_weight, kl_weight, learning_rate
+from gymposium_train.config.schedules import (
+    RunProgress,
+    compute_entropy_weight,
+    compute_kl_weight,
+    compute_learning_rate,
+)
 from gymposium_train.credit.protocol import Credit, Episode, RatedGroup
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration
 from gymposium_train.rollout.protocol import Group, RolloutSource, StepRollout
@@ -35,7 +40,7 @@ from gymposium_train.rollout.samples import (
     rows_to_learn,
     weigh_turns,
 )
-from gymposium_train.run.reporting import credit_metrics, reward_metrics
+from gymposium_train.run.reporting import compute_credit_metrics, compute_reward_metrics
 
 
 @dataclass(slots=True)
@@ -47,7 +52,7 @@ class Training:
     source: RolloutSource
     credit: Credit
     reward: CheckedReward
-    pace: Pace
+    pace: RunProgress
     """The progress of the run, used by schedules."""
     keep: Callable[[int, Sequence[RatedGroup]], object] = lambda step, groups: None
     """Called with each step, counted from 1, and its rated groups."""
@@ -76,23 +81,23 @@ class Training:
         """Learn from a rollout, and return the metrics of the step. Without rows to learn from, there is no update.
         `rate_scale` scales the learning rate."""
         config, learner, progress = self.config, self.trainee.learner, self.pace(step)
-        rate = learning_rate(config, progress, step) * rate_scale
+        rate = compute_learning_rate(config, progress, step) * rate_scale
         started, begun = time.perf_counter(), time.process_time()
         if config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference()
         self.source_state = rollout.state
         # a penalty for each nat from the reference, if it is subtracted from the rewards
-        k1 = kl_weight(config, progress) if config.kl.estimator == "k1" else 0.0
+        k1 = compute_kl_weight(config, progress) if config.kl.estimator == "k1" else 0.0
         longest = config.optimizer.max_row or self.trainee.player.engine.context
-        credited = self.credit(self._annotate(self._rate(rollout.groups), k1))
+        credited = self.credit(self._annotate_groups(self._rate_groups(rollout.groups), k1))
         groups = weigh_turns(credited, config.objective.aggregate, longest)
         rows = rows_to_learn(groups)
         self.keep(step + 1, groups)
         learned = [episode for group in groups if not group.tied for episode in group.episodes]
         metrics: dict[str, Any] = {
             **rollout.metrics,
-            **reward_metrics(groups),
-            **credit_metrics(learned, critic=self._critic),
+            **compute_reward_metrics(groups),
+            **compute_credit_metrics(learned, critic=self._critic),
             "rollout/groups": len(rollout.groups),
             "rollout/groups_tied": sum(group.tied for group in groups),
             "rollout/groups_unrated": len(rollout.groups) - len(groups),
@@ -100,18 +105,18 @@ class Training:
             "train/rows": len(rows),
             "train/rows_too_long": sum(len(episode.rows) for episode in learned) - len(rows),
             "train/learning_rate": rate,
-            "train/entropy_weight": entropy_weight(config, progress),
-            "train/kl_weight": kl_weight(config, progress),
+            "train/entropy_weight": compute_entropy_weight(config, progress),
+            "train/kl_weight": compute_kl_weight(config, progress),
         }
         if rows:
             metrics |= learner.update(
                 rows,
                 learning_rate=rate,
-                entropy_weight=entropy_weight(config, progress),
-                kl_weight=kl_weight(config, progress),
+                entropy_weight=compute_entropy_weight(config, progress),
+                kl_weight=compute_kl_weight(config, progress),
                 seed=stream(config.seed, "update", step).getrandbits(48),
                 policy_learns=self.credit.critic is None or step >= self.credit.critic.warmup,
-                auxiliary_sft=self._auxiliary_sft(step),
+                auxiliary_sft=self._make_auxiliary_sft(step),
             )
         seconds = time.perf_counter() - started
         metrics |= {"perf/seconds_update": seconds, "perf/cpu_update": time.process_time() - begun}
@@ -133,7 +138,7 @@ class Training:
     def _critic(self) -> bool:
         return self.trainee.learner.critic is not None
 
-    def _rate(self, groups: Sequence[Group]) -> list[RatedGroup]:
+    def _rate_groups(self, groups: Sequence[Group]) -> list[RatedGroup]:
         """Rate the groups, and return those that could be rated."""
         rated = self.reward.rate([group.trajectories for group in groups])
         self.unrated.update(rewards.reason for rewards in rated if isinstance(rewards, UnratedGroup))
@@ -146,7 +151,7 @@ class Training:
             if not isinstance(rewards, UnratedGroup)
         ]
 
-    def _annotate(self, groups: Sequence[RatedGroup], k1: float) -> list[RatedGroup]:
+    def _annotate_groups(self, groups: Sequence[RatedGroup], k1: float) -> list[RatedGroup]:
         """Return the groups with the learner's values and log-probabilities for every turn."""
         learner, critic = self.trainee.learner, self._critic
         episodes = [episode for group in groups for episode in group.episodes]
@@ -160,7 +165,7 @@ class Training:
 
         return [replace(group, episodes=tuple(map(annotate, group.episodes))) for group in groups]
 
-    def _auxiliary_sft(self, step: int) -> AuxiliarySft | None:
+    def _make_auxiliary_sft(self, step: int) -> AuxiliarySft | None:
         sft = self.config.sft
         if self.auxiliary_sft is None or sft is None:
             return None

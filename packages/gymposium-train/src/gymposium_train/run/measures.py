@@ -20,11 +20,11 @@ from gymposium.players.protocol import Player
 from gymposium.util.streams import stream
 from gymposium_agents.players.evaluate import evaluate
 from gymposium_train.config import Evaluation
-from gymposium_train.config.schedules import Pace
+from gymposium_train.config.schedules import RunProgress
 from gymposium_train.config.stages import ALONE
 from gymposium_train.run.best import Returns, read_returns
 from gymposium_train.run.live import format_result
-from gymposium_train.run.under_way import UnderWay
+from gymposium_train.run.under_way import RunContext
 
 MEASURING = 0.1
 """Largest share of training CPU seconds that a run with a budget spends on optional points of the learning curve."""
@@ -34,7 +34,7 @@ class CurveSchedule:
     """The steps that are followed by a point of the learning curve: by default one per tenth of the run, and always the
     last one. A run with a budget limits the time spent on points."""
 
-    def __init__(self, every: int | None, pace: Pace, done: int) -> None:
+    def __init__(self, every: int | None, pace: RunProgress, done: int) -> None:
         self._every, self._pace = every, pace
         self._tenths = self._count_tenths(done)
 
@@ -53,7 +53,7 @@ class CurveSchedule:
         return int(10 * (self._pace(done) if self._pace.steps is None else done / self._pace.steps))
 
 
-def panel(settings: Evaluation, game: Game) -> dict[str, int]:
+def list_panel(settings: Evaluation, game: Game) -> dict[str, int]:
     """Return the opponents in a game with the number of matches against each, or `alone` in a single-player game."""
     if game.seats == 1:
         return {ALONE: settings.matches}
@@ -63,8 +63,8 @@ def panel(settings: Evaluation, game: Game) -> dict[str, int]:
     }
 
 
-def measure(
-    run: UnderWay,
+def measure_player(
+    run: RunContext,
     what: str,
     open_player: Callable[[], AbstractContextManager[Player]],
     *,
@@ -77,7 +77,7 @@ def measure(
     missing = [
         (game, name, matches)
         for game in (run.games if games is None else games)
-        for name, matches in panel(run.config.evaluation, game).items()
+        for name, matches in list_panel(run.config.evaluation, game).items()
         if name not in run.directory.results().get("evaluations", {}).get(what, {}).get(game.name, {})
     ]
     if not missing:
@@ -90,62 +90,64 @@ def measure(
                 run.view.stage(f"{what} against {name}{where}", matches) as bar,
                 run.stoppable_recorder("eval", bar) as record,
             ):
-                score = _evaluate(run, player, game, name, matches, what, record)
-                figures = flat(game, name, score)
+                score = _evaluate_player(run, player, game, name, matches, what, record)
+                figures = flatten_score(game, name, score)
                 bar.advance(format_result(figures), 0)
-            _note(run, what, game, name, score)
+            _note_score(run, what, game, name, score)
             shown |= figures
     if step is not None:
         run.watchers.measured(step, shown)
 
 
-def match_tag(run: UnderWay, what: str, game: Game, opponent: str) -> str:
+def make_match_tag(run: RunContext, what: str, game: Game, opponent: str) -> str:
     """Return the prefix of an evaluation's match ids. In an id, the number of the match follows it."""
     where = f"{game.name}-" if len(run.games) > 1 else ""
     return f"{what.replace(' ', '-')}-{where}{opponent}"
 
 
-def curve_point(run: UnderWay, tag: str, player: Player) -> tuple[dict[str, float], Returns]:
+def measure_curve_point(run: RunContext, tag: str, player: Player) -> tuple[dict[str, float], Returns]:
     """Run a short evaluation during training, against the first opponent of the panel in each game. Returns its metrics
     and the returns. Its match ids begin with `tag`. Its deals differ from those of the other evaluations, because these
     points may choose the policy that the other evaluations measure."""
     metrics: dict[str, float] = {}
     scores: dict[str, dict[str, Any]] = {}
     for game in run.games:
-        name = next(iter(panel(run.config.evaluation, game)))
+        name = next(iter(list_panel(run.config.evaluation, game)))
         with run.recorder("eval") as record:
             matches = round_up_matches(run.config.evaluation.curve_matches, game)
-            scores[game.name] = _evaluate(run, player, game, name, matches, tag, record, deals="curve")
-        metrics |= flat(game, name, scores[game.name])
+            scores[game.name] = _evaluate_player(run, player, game, name, matches, tag, record, deals="curve")
+        metrics |= flatten_score(game, name, scores[game.name])
     return metrics, read_returns(scores)
 
 
-def returns_before(run: UnderWay) -> Returns:
+def measure_returns_before(run: RunContext) -> Returns:
     """Return the policy's returns before reinforcement learning, against the first opponent of the panel in each
     game."""
     before = run.directory.results().get("evaluations", {}).get("cold start", {})
-    first = {game.name: next(iter(panel(run.config.evaluation, game))) for game in run.games}
+    first = {game.name: next(iter(list_panel(run.config.evaluation, game))) for game in run.games}
     return read_returns({game: before[game][opponent] for game, opponent in first.items()})
 
 
-def measure_anchors(run: UnderWay) -> None:
+def measure_anchors(run: RunContext) -> None:
     """Evaluate random play (where the game allows it) and the panel's opponents as players, and compute the exact
     optima of small games."""
     contests = [game for game in run.games if game.seats > 1]
     plain = [game for game in run.games if game.spec.plays_at_random]
     for name in dict.fromkeys(("random", *run.config.evaluation.opponents)):
-        measure(run, f"anchor {name}", partial(_open_anchor, name), games=plain if name == "random" else contests)
+        measure_player(
+            run, f"anchor {name}", partial(_open_anchor, name), games=plain if name == "random" else contests
+        )
     for game in run.games:
         known = run.directory.results().get("optima", {})
         if game.name not in known:
-            run.directory.add_results(optima={**known, game.name: _optima(game)})
+            run.directory.add_results(optima={**known, game.name: _compute_optima(game)})
 
 
 def _open_anchor(name: str) -> AbstractContextManager[Player]:
     return nullcontext(make_player(name))
 
 
-def _optima(game: Game) -> dict[str, Any]:
+def _compute_optima(game: Game) -> dict[str, Any]:
     try:
         optima = optima_against_random(game)
     except TooLarge:
@@ -153,13 +155,15 @@ def _optima(game: Game) -> dict[str, Any]:
     return {kind: {"win": o.win, "draw": o.draw, "loss": o.loss, "return": o.mean_return} for kind, o in optima.items()}
 
 
-def flat(game: Game, opponent: str, score: dict[str, Any]) -> dict[str, float]:
+def flatten_score(game: Game, opponent: str, score: dict[str, Any]) -> dict[str, float]:
     """Return the finite values of a score by metric name: `eval/GAME/OPPONENT/win`, with `report.FIGURE` in place of
     `win` for a figure that the matches report."""
-    return {f"eval/{game.name}/{opponent}/{name}": value for name, value in _figures(score) if math.isfinite(value)}
+    return {
+        f"eval/{game.name}/{opponent}/{name}": value for name, value in _list_figures(score) if math.isfinite(value)
+    }
 
 
-def _figures(score: dict[str, Any]) -> Iterator[tuple[str, float]]:
+def _list_figures(score: dict[str, Any]) -> Iterator[tuple[str, float]]:
     yield from zip(("return", "return_low", "return_high"), score["return"], strict=True)
     for name in ("win", "draw", "loss"):
         if name in score["results"]:
@@ -171,8 +175,8 @@ def _figures(score: dict[str, Any]) -> Iterator[tuple[str, float]]:
         yield "failed", 1.0 - readings.get("move", 0) / replies
 
 
-def _evaluate(
-    run: UnderWay,
+def _evaluate_player(
+    run: RunContext,
     player: Player,
     game: Game,
     opponent: str,
@@ -189,12 +193,12 @@ def _evaluate(
         game,
         matches=matches,
         seed=stream(run.config.seed, deals).getrandbits(48),
-        tag=match_tag(run, what, game, opponent),
+        tag=make_match_tag(run, what, game, opponent),
         each=each,
     ).overall.as_dict()
 
 
-def _note(run: UnderWay, what: str, game: Game, opponent: str, score: dict[str, Any]) -> None:
+def _note_score(run: RunContext, what: str, game: Game, opponent: str, score: dict[str, Any]) -> None:
     evaluations = run.directory.results().get("evaluations", {})
     of_what = evaluations.get(what, {})
     find_losses = {**of_what.get(game.name, {}), opponent: score}

@@ -20,10 +20,10 @@ from gymposium_agents.models.small import make_small_config
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import change_config
 from gymposium_train.learner.loss import Loss
-from gymposium_train.learner.memory import LearnerMemory, memory_of_learner
-from gymposium_train.learner.precision import compute_type
+from gymposium_train.learner.memory import LearnerMemory, estimate_learner_memory
+from gymposium_train.learner.precision import choose_compute_type
 from gymposium_train.run.lessons import RandomPlay, encode_prompt
-from gymposium_train.util.processes import processes
+from gymposium_train.util.processes import count_processes
 
 COMFORTABLE = 0.5
 """Maximum share of a device's memory that a run fills before it gives up time-saving settings."""
@@ -91,14 +91,14 @@ def estimate_memory(config: TrainConfig, longest: int | None = None) -> RunMemor
     length in tokens of the longest prompt. By default, it is estimated from random matches.
 
     Raises `GymposiumError` if the model is not on this machine."""
-    architecture = _architecture(config)
+    architecture = _load_architecture(config)
     context = int(architecture.get_text_config(decoder=True).max_position_embeddings)
     limit = min(config.optimizer.max_row or context, context)
     reply = min(config.prompting.room, limit - 1)
-    row = min((longest or _longest_prompt(config)) + reply, limit)
-    dtype = compute_type(config.optimizer.precision)
+    row = min((longest or _measure_longest_prompt(config)) + reply, limit)
+    dtype = choose_compute_type(config.optimizer.precision)
 
-    def make() -> Any:
+    def make_model() -> Any:
         model = build_skeleton(architecture, config.model.trust, dtype)
         if config.model.tune == "full":
             return model
@@ -106,8 +106,8 @@ def estimate_memory(config: TrainConfig, longest: int | None = None) -> RunMemor
         tuned = attach_lora(model, rank=lora.rank, alpha=lora.alpha, seed=0, targets=lora.targets)
         return tuned.to(dtype)  # PEFT makes adapters in float32
 
-    learner = memory_of_learner(
-        make,
+    learner = estimate_learner_memory(
+        make_model,
         config.optimizer,
         prompt=row - reply,
         reply=reply,
@@ -129,12 +129,12 @@ def estimate_memory(config: TrainConfig, longest: int | None = None) -> RunMemor
     )
 
 
-def would_fit(config: TrainConfig) -> tuple[str, RunMemory] | None:
+def find_fitting_settings(config: TrainConfig) -> tuple[str, RunMemory] | None:
     """Find settings that make an oversized run fit, and the memory it then needs. Tries each setting of `SAVING` alone,
     then more and more of them together. Returns None if no settings help."""
-    alone = [names for names in SAVING if _changes(config, names)]
+    alone = [names for names in SAVING if _is_valid_change(config, names)]
     together = [tuple(chain(*alone[:count])) for count in range(2, len(alone) + 1)]
-    longest = _longest_prompt(config)  # the same for all of them
+    longest = _measure_longest_prompt(config)  # the same for all of them
     for names in (*alone, *together):
         memory = estimate_memory(change_config(config, *names), longest)
         if memory.fits:
@@ -142,13 +142,13 @@ def would_fit(config: TrainConfig) -> tuple[str, RunMemory] | None:
     return None
 
 
-def with_layout(config: TrainConfig) -> TrainConfig:
+def choose_layout(config: TrainConfig) -> TrainConfig:
     """Return the config with `optimizer.layout` and `optimizer.checkpointing` chosen, unless given. Chooses the fastest
     that fits comfortably. Skips small models and models that are not on this machine."""
     layout, checkpointing = config.optimizer.layout, config.optimizer.checkpointing
     if None not in (layout, checkpointing) or config.backend.kind != "local":
         return config
-    several = processes() > 1
+    several = count_processes() > 1
     choices = [
         (choice, kept)
         for choice, kept in (("shared", False), ("packed", False), ("packed", True))
@@ -169,7 +169,7 @@ def with_layout(config: TrainConfig) -> TrainConfig:
         return [*first, last][0]
     if load_local_architecture(name, config.model.trust) is None:
         return last
-    longest = _longest_prompt(config)  # the same for all layouts
+    longest = _measure_longest_prompt(config)  # the same for all layouts
     fitting = (chosen for chosen in first if _is_comfortable(estimate_memory(chosen, longest)))
     return next(fitting, last)
 
@@ -178,7 +178,7 @@ def _is_comfortable(needed: RunMemory) -> bool:
     return needed.total <= COMFORTABLE * needed.device
 
 
-def _changes(config: TrainConfig, overrides: tuple[str, ...]) -> bool:
+def _is_valid_change(config: TrainConfig, overrides: tuple[str, ...]) -> bool:
     """Return True if these settings are valid and differ from the config's."""
     try:
         return change_config(config, *overrides) != config
@@ -186,7 +186,7 @@ def _changes(config: TrainConfig, overrides: tuple[str, ...]) -> bool:
         return False
 
 
-def _architecture(config: TrainConfig) -> Any:
+def _load_architecture(config: TrainConfig) -> Any:
     model = config.model
     if model.name is None:
         return make_small_config(model.small, model.small.tokens)
@@ -197,7 +197,7 @@ def _architecture(config: TrainConfig) -> Any:
     return architecture
 
 
-def _longest_prompt(config: TrainConfig) -> int:
+def _measure_longest_prompt(config: TrainConfig) -> int:
     """Return the length in tokens of the longest prompt in random matches of the games. Uses `optimizer.token_budget`
     for small models without a tokenizer and for games that cannot be played at random."""
     games = [game for game in map(load_game, config.games) if game.spec.plays_at_random]

@@ -16,7 +16,7 @@ _MAXRSS = 1 if sys.platform == "darwin" else 1024
 """Number of bytes in a unit of `ru_maxrss`."""
 
 
-def reward_metrics(groups: Sequence[RatedGroup]) -> dict[str, float]:
+def compute_reward_metrics(groups: Sequence[RatedGroup]) -> dict[str, float]:
     """Return the mean reward, and the mean of each part of the reward over the episodes with that part. Empty without
     episodes."""
     rewards = [episode.reward for group in groups for episode in group.episodes]
@@ -26,11 +26,11 @@ def reward_metrics(groups: Sequence[RatedGroup]) -> dict[str, float]:
     for reward in rewards:
         for name, value in reward.parts.items():
             parts.setdefault(name, []).append(value)
-    means = {f"rollout/reward/{name}": _mean(values) for name, values in parts.items()}
-    return {"rollout/reward": _mean([reward.total for reward in rewards]), **means}
+    means = {f"rollout/reward/{name}": _compute_mean(values) for name, values in parts.items()}
+    return {"rollout/reward": _compute_mean([reward.total for reward in rewards]), **means}
 
 
-def credit_metrics(episodes: Sequence[Episode], *, critic: bool) -> dict[str, float]:
+def compute_credit_metrics(episodes: Sequence[Episode], *, critic: bool) -> dict[str, float]:
     """Return the mean and standard deviation of the advantages, and the critic's explained variance."""
     spans = [span for episode in episodes for span in episode.spans]
     if not spans:
@@ -49,7 +49,7 @@ def credit_metrics(episodes: Sequence[Episode], *, critic: bool) -> dict[str, fl
     return metrics
 
 
-def peak_memory() -> dict[str, float]:
+def measure_peak_memory() -> dict[str, float]:
     """Return this process's peak memory so far, in MiB: `perf/memory_host` and, with a GPU, `perf/memory_device`, the
     memory allocated by torch."""
     metrics = {"perf/memory_host": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MAXRSS / 2**20}
@@ -58,5 +58,5 @@ def peak_memory() -> dict[str, float]:
     return metrics
 
 
-def _mean(values: Sequence[float]) -> float:
+def _compute_mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)

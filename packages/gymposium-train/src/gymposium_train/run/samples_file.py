@@ -46,7 +46,9 @@ class SamplesFile:
         every = self.settings.every
         if every == 0 or (step % every and step not in (1, self.steps)):
             return
-        kept = [self._data(step, number, group) for number, group in enumerate(groups[: self.settings.groups])]
+        kept = [
+            self._describe_group(step, number, group) for number, group in enumerate(groups[: self.settings.groups])
+        ]
         with LineWriter(self.file, sync=False) as file:
             # ASCII only, like records: a token may be part of a character
             file.append_lines(*(json.dumps(data, separators=(",", ":"), allow_nan=False) for data in kept))
@@ -54,7 +56,7 @@ class SamplesFile:
             words = ", ".join(f"{reply!r} ({reward:+.2f})" for reply, reward in replies)
             self.show(f"Replies at step {step}, with the rewards of their trajectories: {words}")
 
-    def _data(self, step: int, number: int, rated: RatedGroup) -> dict[str, Any]:
+    def _describe_group(self, step: int, number: int, rated: RatedGroup) -> dict[str, Any]:
         group, shown = rated.group, pick_spread([one.reward.total for one in rated.episodes], self.settings.tokens)
         data = {
             "format": FORMAT,
@@ -64,15 +66,15 @@ class SamplesFile:
             "tied": rated.tied,
             "trajectories": [
                 group.trajectory_facts(n)
-                | _numbers(episode, critic=self.critic)
-                | ({"rows": [self._row(row) for row in episode.rows]} if n in shown else {})
+                | _describe_episode(episode, critic=self.critic)
+                | ({"rows": [self._describe_row(row) for row in episode.rows]} if n in shown else {})
                 for n, episode in enumerate(rated.episodes)
             ],
         }
         kept: dict[str, Any] = replace_nonfinite(data)
         return kept
 
-    def _row(self, row: Row) -> dict[str, Any]:
+    def _describe_row(self, row: Row) -> dict[str, Any]:
         return {
             "ids": row.ids,
             "pieces": self.pieces(row.ids),
@@ -80,9 +82,9 @@ class SamplesFile:
                 {
                     "start": span.start,
                     "stop": span.stop,
-                    "engine": _rounded(span.engine),
-                    "old": _rounded(span.old),
-                    "reference": _rounded(span.reference),
+                    "engine": _round_values(span.engine),
+                    "old": _round_values(span.old),
+                    "reference": _round_values(span.reference),
                     "weight": span.weight,
                 }
                 for span in row.spans
@@ -90,7 +92,7 @@ class SamplesFile:
         }
 
 
-def _numbers(episode: Episode, *, critic: bool) -> dict[str, Any]:
+def _describe_episode(episode: Episode, *, critic: bool) -> dict[str, Any]:
     """Return the rewards and the credit of a trajectory, without its tokens."""
     spans = episode.spans
     tokens: TurnTokens = episode.trajectory.turns[-1].trace
@@ -98,12 +100,12 @@ def _numbers(episode: Episode, *, critic: bool) -> dict[str, Any]:
         "policy": tokens.completion.policy.version,
         "reward": episode.reward.total,
         "parts": episode.reward.parts,
-        "rewards": _rounded(split_reward(episode.reward, episode.trajectory)),
-        "advantages": _rounded([span.advantage for span in spans]),
-        "values": _rounded([span.value for span in spans]) if critic else [],
-        "targets": _rounded([span.target for span in spans]) if critic else [],
+        "rewards": _round_values(split_reward(episode.reward, episode.trajectory)),
+        "advantages": _round_values([span.advantage for span in spans]),
+        "values": _round_values([span.value for span in spans]) if critic else [],
+        "targets": _round_values([span.target for span in spans]) if critic else [],
     }
 
 
-def _rounded(values: Sequence[float]) -> list[float]:
+def _round_values(values: Sequence[float]) -> list[float]:
     return [round(value, DIGITS) for value in values]

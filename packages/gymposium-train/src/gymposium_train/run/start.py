@@ -21,41 +21,41 @@ from gymposium.runs.run import mark_running
 from gymposium.util.durable import replace_text
 from gymposium_agents.modeling.sources import find_title
 from gymposium_train.backends.evaluated import open_run_player
-from gymposium_train.backends.models import initial_model, make_chat
+from gymposium_train.backends.models import find_initial_model, make_chat
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.checks import check
+from gymposium_train.config.checks import check_config
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.distributed import check_processes
-from gymposium_train.config.permitted import check_permitted, names_to_allow
+from gymposium_train.config.permitted import check_permitted, list_names_to_allow
 from gymposium_train.config.references import check_servable
 from gymposium_train.config.writing import config_to_data
 from gymposium_train.run.beside import control_beside
 from gymposium_train.run.callbacks import Callback
-from gymposium_train.run.checkpoints import complete_checkpoints, read_step
-from gymposium_train.run.cold_start import start
-from gymposium_train.run.control import control
-from gymposium_train.run.fitting import fitted
-from gymposium_train.run.gains import compare
-from gymposium_train.run.live import view
-from gymposium_train.run.measures import measure, measure_anchors
+from gymposium_train.run.checkpoints import list_complete_checkpoints, read_step
+from gymposium_train.run.cold_start import run_cold_start
+from gymposium_train.run.control import run_control
+from gymposium_train.run.fitting import fit_config
+from gymposium_train.run.gains import add_gains
+from gymposium_train.run.live import open_view
+from gymposium_train.run.measures import measure_anchors, measure_player
 from gymposium_train.run.memory import return_large_blocks
-from gymposium_train.run.together import leading
-from gymposium_train.run.training import reinforce
-from gymposium_train.run.under_way import UnderWay
-from gymposium_train.run.watching import Watchers
-from gymposium_train.util.processes import processes
-from gymposium_train.util.progress import interruption, say
+from gymposium_train.run.together import lead_processes
+from gymposium_train.run.training import reinforce_policy
+from gymposium_train.run.under_way import RunContext
+from gymposium_train.run.watching import RunReporter
+from gymposium_train.util.processes import count_processes
+from gymposium_train.util.progress import handle_interruption, print_message
 
 
 def start_run(
     path: Path | None, config: TrainConfig, callbacks: Sequence[Callback] = (), shown: Sequence[str] = ()
 ) -> RunDirectory:
     """Start a run in the directory `path`, by default a new one in `gymposium-runs`."""
-    check(config)
-    check_processes(config, processes())
-    config = fitted(config)
+    check_config(config)
+    check_processes(config, count_processes())
+    config = fit_config(config)
     directory = RunDirectory.create(path, config)
-    _execute(directory, config, callbacks, shown, resumed=False)
+    _execute_run(directory, config, callbacks, shown, resumed=False)
     return directory
 
 
@@ -63,15 +63,15 @@ def resume_run(path: Path, callbacks: Sequence[Callback] = (), shown: Sequence[s
     """Resume an interrupted run."""
     directory, config = RunDirectory.open(path)
     check_permitted(config)
-    check_processes(config, processes())
+    check_processes(config, count_processes())
     check_servable(config)
     directory.check_results(config)
     directory.write_versions()  # the run may have been killed right after its start
-    _execute(directory, config, callbacks, shown, resumed=True)
+    _execute_run(directory, config, callbacks, shown, resumed=True)
     return directory
 
 
-def _execute(
+def _execute_run(
     directory: RunDirectory,
     config: TrainConfig,
     callbacks: Sequence[Callback],
@@ -80,17 +80,17 @@ def _execute(
     resumed: bool,
 ) -> None:
     """Do all stages of a run, with its loggers. The run can be resumed after an error or a `KeyboardInterrupt`."""
-    say(f"Run directory: {directory.path}")
+    print_message(f"Run directory: {directory.path}")
     if config.model.name is not None and config.backend.kind == "local":
         checkpointing = ", with checkpointing" if config.optimizer.checkpointing else ""
-        say(f"Model: {find_title(config.model.name) or config.model.name}")
-        say(f"Layout of rows: {config.optimizer.rows_layout}{checkpointing}")
+        print_message(f"Model: {find_title(config.model.name) or config.model.name}")
+        print_message(f"Layout of rows: {config.optimizer.rows_layout}{checkpointing}")
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if config.model.name is None:
         torch.set_num_threads(1)  # a small model is slower with more threads
     else:
         return_large_blocks()
-    checkpoints = complete_checkpoints(directory.checkpoints)
+    checkpoints = list_complete_checkpoints(directory.checkpoints)
     loggers = make_loggers(
         config.loggers,
         LoggerStart(
@@ -104,23 +104,23 @@ def _execute(
     try:
         with (
             mark_running(directory.path),
-            interruption() as stop,
-            view(metrics) as shown,
-            leading(directory) as world,
+            handle_interruption() as stop,
+            open_view(metrics) as shown,
+            lead_processes(directory) as world,
         ):
-            watchers = Watchers(directory, shown, loggers, callbacks)
+            watchers = RunReporter(directory, shown, loggers, callbacks)
             games = tuple(load_game(name) for name in config.games)
-            run = UnderWay(directory, config, shown, stop, watchers, games, world)
-            _stages(run)
+            run = RunContext(directory, config, shown, stop, watchers, games, world)
+            _run_stages(run)
             _write_report(directory)
             watchers.finished()
     except BaseException as error:
         close_loggers(loggers, error)
         stopped = "\nStopped. " if isinstance(error, KeyboardInterrupt) else ""
         command = "serve" if config.source.kind == "sessions" else "train" if config.games else "sft"
-        say(
+        print_message(
             f"{stopped}Continue with:\n  "
-            f"{command_line(command, '--resume', str(directory.path), allow=names_to_allow(config))}"
+            f"{command_line(command, '--resume', str(directory.path), allow=list_names_to_allow(config))}"
         )
         raise
     close_loggers(loggers)
@@ -129,33 +129,33 @@ def _execute(
 def _write_report(directory: RunDirectory) -> None:
     """Write the run's page, if gymposium-viewer is installed."""
     if find_spec("gymposium_viewer") is None:
-        say("No report.html: install gymposium-viewer to get the run's page.")
+        print_message("No report.html: install gymposium-viewer to get the run's page.")
         return
     from gymposium_viewer.training.run_page import render_report
 
     replace_text(directory.report, render_report(directory.path))
 
 
-def _stages(run: UnderWay) -> None:
+def _run_stages(run: RunContext) -> None:
     """Do the stages in order. Each stage needs the results of the earlier ones."""
     directory, config = run.directory, run.config
-    start(run)
-    _say_what_the_template_does(run)
-    measure(run, BEFORE, partial(run.backend.player, run.start, BEFORE), step=0)
+    run_cold_start(run)
+    _report_template(run)
+    measure_player(run, BEFORE, partial(run.backend.player, run.start, BEFORE), step=0)
     if config.steps != 0:
         with control_beside(run):
-            reinforce(run)
+            reinforce_policy(run)
             steps = directory.results()["steps"]
-            measure(run, AFTER, partial(run.backend.player, run.start, AFTER), step=steps)
-            compare(run, BEFORE)
+            measure_player(run, AFTER, partial(run.backend.player, run.start, AFTER), step=steps)
+            add_gains(run, BEFORE)
         if config.control:
-            control(run)
-            measure(run, CONTROL, partial(open_run_player, directory, config, directory.control))
-            compare(run, CONTROL)
+            run_control(run)
+            measure_player(run, CONTROL, partial(open_run_player, directory, config, directory.control))
+            add_gains(run, CONTROL)
     measure_anchors(run)
 
 
-def _say_what_the_template_does(run: UnderWay) -> None:
+def _report_template(run: RunContext) -> None:
     """Report how the model's chat template treats tool calls and history, if the run has either."""
     if run.config.prompting.context != "state" or any(game.spec.tools for game in run.games):
-        say(make_chat(run.config, initial_model(run.directory, run.config)).verdict)
+        print_message(make_chat(run.config, find_initial_model(run.directory, run.config)).verdict)

@@ -17,14 +17,14 @@ from gymposium_train.backends.local_model import LearningStart, make_imitation_l
 from gymposium_train.backends.models import load_for_imitation, load_for_reinforcement
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.learner.distributed import DistributedLearner
-from gymposium_train.learner.parallel.world import Processes, joined
+from gymposium_train.learner.parallel.world import Processes, join_processes
 
 
 @contextmanager
-def leading(directory: RunDirectory) -> Iterator[Processes]:
+def lead_processes(directory: RunDirectory) -> Iterator[Processes]:
     """Connect the processes: the first one does the run inside the block, and the others help. If the run fails, they
     are not notified, because torchrun ends them."""
-    with joined() as world:
+    with join_processes() as world:
         try:
             yield world
         except KeyboardInterrupt:
@@ -38,7 +38,7 @@ def help_to_learn() -> RunDirectory:
     it stops at a safe point and releases the others. This function then raises `KeyboardInterrupt`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     job: LearningStart | Path | None
-    with joined() as world:
+    with join_processes() as world:
         while isinstance(job := world.command(), LearningStart):
             if job.config.model.name is None:
                 torch.set_num_threads(1)

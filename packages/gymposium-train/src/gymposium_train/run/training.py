@@ -16,22 +16,22 @@ from gymposium.util.visible import quantity
 from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.backends.trainee import make_trainee
 from gymposium_train.config.directory import check_state, is_complete
-from gymposium_train.config.schedules import Pace, growth
+from gymposium_train.config.schedules import RunProgress, compute_growth
 from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout import Group, SourceStart, StepRollout, make_source
-from gymposium_train.rollout.ahead import Ahead
-from gymposium_train.run.best import Best
+from gymposium_train.rollout.ahead import RolloutPrefetcher
+from gymposium_train.run.best import BestPoint
 from gymposium_train.run.checkpoints import (
     STATE,
     CheckpointKeeper,
     checkpoint_path,
-    complete_checkpoints,
+    list_complete_checkpoints,
     load_checkpoint,
-    remove_broken,
-    remove_later,
+    remove_incomplete_checkpoints,
+    remove_later_checkpoints,
     save_checkpoint,
 )
-from gymposium_train.run.cold_start import auxiliary_sft
+from gymposium_train.run.cold_start import make_auxiliary_sft
 from gymposium_train.run.health import (
     MAX_IDLE_STEPS,
     MOST_SETBACKS,
@@ -40,27 +40,27 @@ from gymposium_train.run.health import (
     describe_problems,
     quote_replies,
 )
-from gymposium_train.run.live import StageBar, summary
+from gymposium_train.run.live import StageBar, summarize_metrics
 from gymposium_train.run.loop import Training
-from gymposium_train.run.measures import CurveSchedule, curve_point, returns_before
-from gymposium_train.run.reporting import peak_memory
+from gymposium_train.run.measures import CurveSchedule, measure_curve_point, measure_returns_before
+from gymposium_train.run.reporting import measure_peak_memory
 from gymposium_train.run.samples_file import SamplesFile
-from gymposium_train.run.under_way import UnderWay
-from gymposium_train.util.progress import say
+from gymposium_train.run.under_way import RunContext
+from gymposium_train.util.progress import print_message
 
 MOST_STEPS = 1_000_000
 """Maximum number of steps of a run with a budget."""
 
 
-def reinforce(run: UnderWay) -> None:
+def reinforce_policy(run: RunContext) -> None:
     """Train the model by reinforcement learning, from the newest checkpoint if there is one."""
     directory, config = run.directory, run.config
     result = directory.model if config.model.tune == "full" else directory.adapter
     if is_complete(result):
         return
-    pace = Pace(config, used=directory.results().get("cold_start_cpu_seconds", 0.0))
+    pace = RunProgress(config, used=directory.results().get("cold_start_cpu_seconds", 0.0))
     with run.backend.reinforcement_model(run.start) as model:
-        steps = _reinforced(run, model, pace)
+        steps = _take_all_steps(run, model, pace)
         # before the result is complete, because a resumed run then does nothing here
         directory.add_results(
             train_cpu_seconds=pace.trained, steps=steps.done, kept_step=steps.kept, setbacks=steps.health.setbacks
@@ -68,7 +68,7 @@ def reinforce(run: UnderWay) -> None:
         model.save(result)
 
 
-def _reinforced(run: UnderWay, model: LearningModel, pace: Pace) -> _Steps:
+def _take_all_steps(run: RunContext, model: LearningModel, pace: RunProgress) -> _StepLoop:
     """Take all steps. Returns once they are done and the engines and the source are closed."""
     directory, config, credit = run.directory, run.config, make_credit(run.config.credit)
     with (
@@ -92,7 +92,7 @@ def _reinforced(run: UnderWay, model: LearningModel, pace: Pace) -> _Steps:
             config.steps,
             model.chat.pieces,
             critic=credit.critic is not None,
-            show=say,
+            show=print_message,
         )
         training = Training(
             config=config,
@@ -102,36 +102,36 @@ def _reinforced(run: UnderWay, model: LearningModel, pace: Pace) -> _Steps:
             reward=make_reward(config.reward),
             pace=pace,
             keep=samples.keep,
-            auxiliary_sft=auxiliary_sft(run, model),
+            auxiliary_sft=make_auxiliary_sft(run, model),
         )
-        steps = _Steps(run, training)
+        steps = _StepLoop(run, training)
         directory.remove_later_metrics(TRAIN, steps.done)
         trainee.publish()
         steps.take()
         for remark in training.reward.remarks():
-            say(remark, style="yellow")
+            print_message(remark, style="yellow")
         return steps
 
 
-class _Steps:
+class _StepLoop:
     """The steps of a run: the state so far, and the parts that decide what follows a step."""
 
-    def __init__(self, run: UnderWay, training: Training) -> None:
-        directory, before = run.directory, returns_before(run)
+    def __init__(self, run: RunContext, training: Training) -> None:
+        directory, before = run.directory, measure_returns_before(run)
         self._run, self._training, self._pace = run, training, training.pace
         self.done = 0
         """Number of steps done."""
         self.health = Health()
-        self._best = Best(0, before, before)
+        self._best = BestPoint(0, before, before)
         self._judged_from = 0
         """After a rollback, the first step whose replies are judged."""
-        for broken in remove_broken(directory.checkpoints):
-            say(f"Removed an incomplete checkpoint: {broken}", style="yellow")
+        for broken in remove_incomplete_checkpoints(directory.checkpoints):
+            print_message(f"Removed an incomplete checkpoint: {broken}", style="yellow")
         self._checkpoints = CheckpointKeeper(
             directory.checkpoints, training.trainee.learner, keep=run.config.checkpoints.keep
         )
-        if saved := complete_checkpoints(directory.checkpoints):
-            self._resume(saved[-1])
+        if saved := list_complete_checkpoints(directory.checkpoints):
+            self._restore_newest(saved[-1])
         self._stop = StopRule(self._pace, self.health)
         self._curve = CurveSchedule(run.config.evaluation.every, self._pace, self.done)
 
@@ -140,58 +140,58 @@ class _Steps:
         """The step whose weights are the result, once all steps are done."""
         return self._best.step if self._run.config.checkpoints.best and self._best.is_lost else self.done
 
-    def _resume(self, newest: Path) -> None:
+    def _restore_newest(self, newest: Path) -> None:
         """Restore the state of the newest checkpoint."""
         with check_state(newest / STATE):
             state = load_checkpoint(newest, self._training.trainee.learner)
             self._training.restore(state["training"])
             self.done, self.health = int(state["step"]), Health(**state["health"])
-            self._best = Best.restored(state["best"])
+            self._best = BestPoint.restored(state["best"])
             cpu_seconds = float(state["cpu_seconds"])
-        remove_later(self._run.directory.best, self.done)
+        remove_later_checkpoints(self._run.directory.best, self.done)
         self._pace.used += cpu_seconds
-        say(f"Resuming after step {self.done} ({newest})")
+        print_message(f"Resuming after step {self.done} ({newest})")
 
     def take(self) -> None:
         """Take the remaining steps. If the run is stopped, its last complete step has a checkpoint."""
         run, config, pace, stop = self._run, self._run.config, self._pace, self._stop
         if not self.done:
-            self._save()
+            self._save_checkpoint()
             self._save_best()
         steps = range(self.done, MOST_STEPS if config.steps is None else config.steps)
         bound = config.engine.staleness if self._training.source.runs_ahead else 0
         with (
-            self._stage() as bar,
-            Ahead(lambda step: self._training.play(step, ahead.go_on), bound, steps) as ahead,
+            self._open_bar() as bar,
+            RolloutPrefetcher(lambda step: self._training.play(step, ahead.go_on), bound, steps) as ahead,
         ):
             shown = round(pace.used)
             while not stop.is_over(self.done):
                 setbacks = self.health.setbacks
-                rollout, metrics = self._step(ahead)
-                bar.advance(summary(metrics), 1 if config.steps is not None else round(pace.used) - shown)
+                rollout, metrics = self._take_step(ahead)
+                bar.advance(summarize_metrics(metrics), 1 if config.steps is not None else round(pace.used) - shown)
                 shown = round(pace.used)
                 try:
-                    metrics |= self._point()
+                    metrics |= self._measure_point()
                     run.watchers.stepped(TRAIN, self.done, metrics)
                     run.interruption.stop_here()
                 except BaseException:
-                    self._save()
+                    self._save_checkpoint()
                     raise
                 is_over = stop.is_over(self.done)
                 if is_over or self.done % config.checkpoints.every == 0 or self.health.setbacks > setbacks:
-                    self._save()
+                    self._save_checkpoint()
                 self._training.source.learned(self.done - 1, metrics)
                 if stop.idle == MAX_IDLE_STEPS and not is_over:
-                    raise _nothing_to_learn(rollout, self._training)
+                    raise _explain_no_rows(rollout, self._training)
         if (kept := self.kept) != self.done:
             load_checkpoint(checkpoint_path(run.directory.best, kept), self._training.trainee.learner)
-            say(
+            print_message(
                 f"The last weights are clearly worse than those of step {kept}. Training ends with the weights of "
                 f"step {kept}.",
                 style="yellow",
             )
 
-    def _step(self, ahead: Ahead[StepRollout[Any]]) -> tuple[StepRollout[Any], dict[str, Any]]:
+    def _take_step(self, ahead: RolloutPrefetcher[StepRollout[Any]]) -> tuple[StepRollout[Any], dict[str, Any]]:
         """Take one step, and return its rollout and its metrics. If replies or the update show that the policy is
         broken, the step ends with earlier weights."""
         step, training = self.done, self._training
@@ -199,7 +199,7 @@ class _Steps:
         try:
             rollout, staleness = ahead.take(step)
         except KeyboardInterrupt:  # nothing was learned from this step yet
-            self._save()
+            self._save_checkpoint()
             raise
         played = time.process_time()
         metrics: dict[str, Any] = {**rollout.metrics, "train/rows": 0}
@@ -212,7 +212,7 @@ class _Steps:
             self._roll_back(wrong, rollout.groups)
         self._stop.note(metrics)
         for problem in describe_problems(step + 1, metrics, rollout.groups, self._stop.tied):
-            say(problem, style="yellow")
+            print_message(problem, style="yellow")
         metrics |= training.trainee.publish()
         ahead.published(step)
         self.done += 1
@@ -223,7 +223,7 @@ class _Steps:
             "perf/cpu_rollout": played - began[1],
             "perf/cpu_seconds": self._pace.trained,
             "perf/seconds": time.perf_counter() - began[0],
-            **peak_memory(),
+            **measure_peak_memory(),
         }
 
     def _roll_back(self, wrong: str, groups: Sequence[Group]) -> None:
@@ -233,7 +233,7 @@ class _Steps:
         self.health.setbacks += 1
         self._judged_from = self.done + 1 + self._run.config.engine.staleness
         replies = quote_replies(groups, failed=True)
-        say(
+        print_message(
             f"Step {self.done + 1}: {wrong}{f': {replies}' if replies else ''}. Returning to the weights of step "
             f"{self._checkpoints.healthy}, "
             + (
@@ -244,7 +244,7 @@ class _Steps:
             style="yellow",
         )
 
-    def _point(self) -> dict[str, float]:
+    def _measure_point(self) -> dict[str, float]:
         """Measure a point of the learning curve if one is due, and save the weights if it is the best so far. Returns
         its metrics."""
         run, began = self._run, time.process_time()
@@ -252,31 +252,31 @@ class _Steps:
         self._curve.note(self.done)
         if not is_due:
             return {}
-        metrics, returns = curve_point(run, f"curve-{self.done}", self._training.trainee.evaluated)
+        metrics, returns = measure_curve_point(run, f"curve-{self.done}", self._training.trainee.evaluated)
         if self._best.note(self.done, returns):
             self._save_best()
         self._pace.spend(time.process_time() - began)
         return metrics
 
-    def _stage(self) -> AbstractContextManager[StageBar]:
+    def _open_bar(self) -> AbstractContextManager[StageBar]:
         """Return the progress bar. It counts steps, whose duration grows, or the CPU seconds of a budget."""
         view, pace, steps = self._run.view, self._pace, self._run.config.steps
         if steps is not None:
-            work = [growth(self._run.config, pace(step)) for step in range(steps)]
+            work = [compute_growth(self._run.config, pace(step)) for step in range(steps)]
             return view.stage("Training", steps, lines=20, done=self.done, work=work)
         return view.stage("Training, CPU seconds", round(pace.budget - pace.begin), lines=20, done=round(pace.trained))
 
-    def _save(self) -> None:
-        self._run.watchers.saved(self._checkpoints.save(self._state()))
+    def _save_checkpoint(self) -> None:
+        self._run.watchers.saved(self._checkpoints.save(self._collect_state()))
 
     def _save_best(self) -> None:
         """Save the weights as the best so far. The previous best weights stay until a checkpoint confirms the new
         ones."""
         run, learner = self._run, self._training.trainee.learner
         if run.config.checkpoints.best and run.config.evaluation.every != 0 and run.games:
-            save_checkpoint(run.directory.best, learner, self._state(), keep=2)
+            save_checkpoint(run.directory.best, learner, self._collect_state(), keep=2)
 
-    def _state(self) -> dict[str, Any]:
+    def _collect_state(self) -> dict[str, Any]:
         return {
             "step": self.done,
             "cpu_seconds": self._pace.trained,
@@ -286,7 +286,7 @@ class _Steps:
         }
 
 
-def _nothing_to_learn(rollout: StepRollout[Any], training: Training) -> GymposiumError:
+def _explain_no_rows(rollout: StepRollout[Any], training: Training) -> GymposiumError:
     unrated = "".join(
         f" {quantity(count, 'group')} could not be rated: {why}" for why, count in training.unrated.most_common(3)
     )

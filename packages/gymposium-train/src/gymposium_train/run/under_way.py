@@ -14,20 +14,20 @@ from gymposium_train.backends.protocol import Backend, BackendStart, make_backen
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.learner.parallel.world import ALONE, Processes
-from gymposium_train.run.live import StageBar, View
-from gymposium_train.run.watching import Watchers
+from gymposium_train.run.live import ProgressView, StageBar
+from gymposium_train.run.watching import RunReporter
 from gymposium_train.util.progress import Interruption
 
 
 @dataclass(slots=True)
-class UnderWay:
+class RunContext:
     """A run in progress, as its stages use it: directory, config, view, and receivers of metrics."""
 
     directory: RunDirectory
     config: TrainConfig
-    view: View
+    view: ProgressView
     interruption: Interruption
-    watchers: Watchers
+    watchers: RunReporter
     games: tuple[Game, ...]
     """The games to learn."""
     world: Processes = ALONE
@@ -59,12 +59,12 @@ class UnderWay:
         known = self._recorded[name]
         with RecordWriter(self.directory.matches(name)) as writer:
 
-            def record(played: MatchResult) -> None:
+            def record_match(played: MatchResult) -> None:
                 if played.job.id not in known:
                     known.add(played.job.id)
                     writer.write(played)
 
-            yield record
+            yield record_match
 
     @contextmanager
     def stoppable_recorder(self, name: str, bar: StageBar | None = None) -> Iterator[Callable[[MatchResult], object]]:

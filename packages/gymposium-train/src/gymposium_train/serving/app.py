@@ -23,7 +23,7 @@ from gymposium.runs.sessions import GroupRow, JobRow, SessionRow
 from gymposium.util.strict_json import is_number
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
 from gymposium_agents.serving.session import NOT_ENFORCED, Session
-from gymposium_train.serving.bodies import Begin, End, read_group, read_train
+from gymposium_train.serving.bodies import BeginRequest, EndRequest, read_group, read_train
 from gymposium_train.serving.checkpoints import ServedCheckpoints
 from gymposium_train.serving.errors import NotReady, WrongField
 from gymposium_train.serving.learner import ServedLearner
@@ -74,26 +74,26 @@ class Api:
     def routes(self) -> list[BaseRoute]:
         """Return the routes of the service."""
         return [
-            Route("/health", self._health),
-            Route("/s/{secret}/v1/chat/completions", self._complete, methods=["POST"]),
-            Route("/s/{secret}/v1/models", self._models),
-            Route("/v1/sessions", self._begin, methods=["POST"]),
-            Route("/v1/sessions/{name}", self._drop, methods=["DELETE"]),
-            Route("/v1/sessions/{name}/end", self._end, methods=["POST"]),
+            Route("/health", self._report_health),
+            Route("/s/{secret}/v1/chat/completions", self._complete_chat, methods=["POST"]),
+            Route("/s/{secret}/v1/models", self._list_models),
+            Route("/v1/sessions", self._begin_session, methods=["POST"]),
+            Route("/v1/sessions/{name}", self._drop_session, methods=["DELETE"]),
+            Route("/v1/sessions/{name}/end", self._end_session, methods=["POST"]),
             Route("/v1/groups", self._add_group, methods=["POST"]),
-            Route("/v1/train", self._train, methods=["POST"]),
-            Route("/v1/jobs/{number:number}", self._job),
+            Route("/v1/train", self._request_training, methods=["POST"]),
+            Route("/v1/jobs/{number:number}", self._report_job),
             Route("/v1/checkpoints", self._list_checkpoints),
-            Route("/v1/checkpoints/{step:number}/promote", self._promote, methods=["POST"]),
-            Route("/v1/status", self._status),
-            Route("/v1/events", self._events),
-            other_routes("Completions are at the base_url of a session. Begin one with POST /v1/sessions."),
+            Route("/v1/checkpoints/{step:number}/promote", self._promote_checkpoint, methods=["POST"]),
+            Route("/v1/status", self._report_status),
+            Route("/v1/events", self._stream_status),
+            make_catch_all_route("Completions are at the base_url of a session. Begin one with POST /v1/sessions."),
         ]
 
     # -- sessions
 
-    async def _begin(self, request: Request) -> Response:
-        begun = self._sessions.begin(Begin.read(read_json_object(request)), _client(request))
+    async def _begin_session(self, request: Request) -> Response:
+        begun = self._sessions.begin(BeginRequest.read(read_json_object(request)), _read_client(request))
         row = begun.row
         session = {
             "id": row.id,
@@ -107,86 +107,86 @@ class Api:
         }
         return JSONResponse(session, 201)
 
-    async def _end(self, request: Request) -> Response:
-        name, asked = request.path_params["name"], End.read(read_json_object(request))
+    async def _end_session(self, request: Request) -> Response:
+        name, asked = request.path_params["name"], EndRequest.read(read_json_object(request))
         self._sessions.check_key(name, request.headers.get(KEY, ""))
         row = self._sessions.end(name, asked)
-        return JSONResponse(self._described(row))
+        return JSONResponse(self._describe_session(row))
 
-    async def _drop(self, request: Request) -> Response:
+    async def _drop_session(self, request: Request) -> Response:
         name = request.path_params["name"]
         self._sessions.check_key(name, request.headers.get(KEY, ""))
-        return JSONResponse(self._described(self._sessions.drop(name)))
+        return JSONResponse(self._describe_session(self._sessions.drop(name)))
 
-    def _described(self, row: SessionRow) -> dict[str, Any]:
+    def _describe_session(self, row: SessionRow) -> dict[str, Any]:
         group = self._jobs.group(row.group)
-        return {"id": row.id, "state": row.state, "why": row.why, "group": _group(group)}
+        return {"id": row.id, "state": row.state, "why": row.why, "group": _describe_group(group)}
 
     # -- completions
 
-    async def _models(self, request: Request) -> Response:
-        return listed_models(self._sessions.answering(request.path_params["secret"], _client(request)).model)
+    async def _list_models(self, request: Request) -> Response:
+        return list_models(self._sessions.answering(request.path_params["secret"], _read_client(request)).model)
 
-    async def _complete(self, request: Request) -> Response:
+    async def _complete_chat(self, request: Request) -> Response:
         asked = await run_in_threadpool(CompletionRequest.read, read_json_object(request))
-        session = self._sessions.answering(request.path_params["secret"], _client(request))
-        return await completed(session, asked, request)
+        session = self._sessions.answering(request.path_params["secret"], _read_client(request))
+        return await answer_completion(session, asked, request)
 
     # -- training
 
     async def _add_group(self, request: Request) -> Response:
         key, size = read_group(read_json_object(request), self._sessions.group_size, self._sessions.least_members)
-        return JSONResponse(_group(self._jobs.add_group(key, size)), 201)
+        return JSONResponse(_describe_group(self._jobs.add_group(key, size)), 201)
 
-    async def _train(self, request: Request) -> Response:
-        return JSONResponse(_job(self._jobs.train(read_train(read_json_object(request, empty=True)))), 202)
+    async def _request_training(self, request: Request) -> Response:
+        return JSONResponse(_describe_job(self._jobs.train(read_train(read_json_object(request, empty=True)))), 202)
 
-    async def _job(self, request: Request) -> Response:
+    async def _report_job(self, request: Request) -> Response:
         number = request.path_params["number"]
         wait = request.query_params.get("wait", "0")
         if not re.fullmatch(r"\d{1,4}", wait):
             raise WrongField("wait", f"give a number of seconds from 0 to {LONGEST_WAIT:.0f}.")
-        with _Changes(self._service.learner) as changes:
+        with _ChangeNotifier(self._service.learner) as changes:
             try:
                 async with asyncio.timeout(min(float(wait), LONGEST_WAIT)):
                     while self._jobs.job(number).state != "done":
                         await changes.wait()
             except TimeoutError:
                 pass
-        return JSONResponse(_job(self._jobs.report_job(number), self._jobs.left_out(number)))
+        return JSONResponse(_describe_job(self._jobs.report_job(number), self._jobs.left_out(number)))
 
     async def _list_checkpoints(self, request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(self._checkpoints.listed))
 
-    async def _promote(self, request: Request) -> Response:
+    async def _promote_checkpoint(self, request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(self._checkpoints.promote, request.path_params["step"]))
 
     # -- status
 
-    async def _health(self, request: Request) -> Response:
+    async def _report_health(self, request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    async def _status(self, request: Request) -> Response:
+    async def _report_status(self, request: Request) -> Response:
         return JSONResponse(self._service.status())
 
-    async def _events(self, request: Request) -> Response:
-        return _event_stream(status_events(self._service))
+    async def _stream_status(self, request: Request) -> Response:
+        return _make_stream_response(stream_status_events(self._service))
 
 
-def other_routes(advice: str) -> BaseRoute:
+def make_catch_all_route(advice: str) -> BaseRoute:
     """Return a catch-all route for unknown paths. Its error says what to change in the client, or gives `advice`."""
 
-    async def refuse(request: Request) -> Response:
+    async def refuse_request(request: Request) -> Response:
         path = request.url.path
         fix = next((fix for end, fix in _OTHER_APIS.items() if path.endswith(end)), advice)
         raise RequestRefusal(404, "no_such_route", f"{request.method} {path}: Not Found. {fix}")
 
-    return Route("/{path:path}", refuse, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+    return Route("/{path:path}", refuse_request, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
 
 
-async def status_events(service: Service) -> AsyncGenerator[str, None]:
+async def stream_status_events(service: Service) -> AsyncGenerator[str, None]:
     """Yield server-sent events of the status: one immediately, and one after each change."""
-    with _Changes(service.learner) as changes:
+    with _ChangeNotifier(service.learner) as changes:
         while True:
             yield f"event: status\ndata: {json.dumps(service.status())}\n\n"
             while not await changes.wait(BEATS):
@@ -194,12 +194,14 @@ async def status_events(service: Service) -> AsyncGenerator[str, None]:
             await asyncio.sleep(SPACING)
 
 
-async def completed(session: Session, asked: CompletionRequest, request: Request) -> Response:
+async def answer_completion(session: Session, asked: CompletionRequest, request: Request) -> Response:
     """Return the response to a completion request, whole or as a stream. Raises `RequestRefusal`."""
     again = request.headers.get(RETRY, "0") != "0"
     try:
         if not asked.stream:
-            return JSONResponse(dict((await session.complete(asked, again=again)).answer), headers=_notes(asked))
+            return JSONResponse(
+                dict((await session.complete(asked, again=again)).answer), headers=_make_note_headers(asked)
+            )
         chunks = session.stream(asked, again=again)
         first = await anext(chunks)  # so that an earlier error gets its own status
     except BadRequest:
@@ -207,46 +209,46 @@ async def completed(session: Session, asked: CompletionRequest, request: Request
     except GymposiumError as error:  # the engine is gone
         raise NotReady(str(error)) from error
 
-    async def events() -> AsyncIterator[str]:
-        yield _event(first)
+    async def stream_events() -> AsyncIterator[str]:
+        yield _format_event(first)
         try:
             async for chunk in chunks:
-                yield _event(chunk)
+                yield _format_event(chunk)
         except GymposiumError as error:  # it is too late for a status, and clients look for this
-            yield _event(json.loads(bytes(NotReady(str(error)).response().body)))
+            yield _format_event(json.loads(bytes(NotReady(str(error)).response().body)))
             return
         yield "data: [DONE]\n\n"
 
-    return _event_stream(events(), _notes(asked))
+    return _make_stream_response(stream_events(), _make_note_headers(asked))
 
 
-def _notes(asked: CompletionRequest) -> dict[str, str]:
+def _make_note_headers(asked: CompletionRequest) -> dict[str, str]:
     """Return headers that list the request fields without effect on the reply."""
     return {NOT_ENFORCED: ", ".join(asked.not_enforced)} if asked.not_enforced else {}
 
 
-def listed_models(name: str) -> Response:
+def list_models(name: str) -> Response:
     """Return the response to a request for the list of models. It has one entry."""
     return JSONResponse({"object": "list", "data": [{"id": name, "object": "model", "owned_by": "gymposium"}]})
 
 
-class _Changes:
+class _ChangeNotifier:
     """A notifier that wakes a coroutine when the service changes."""
 
     def __init__(self, learner: ServedLearner) -> None:
         self._learner = learner
         self._event, self._loop = asyncio.Event(), asyncio.get_running_loop()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._event.set)
 
-    def __enter__(self) -> _Changes:
-        self._learner.listeners.add(self._tell)
+    def __enter__(self) -> _ChangeNotifier:
+        self._learner.listeners.add(self._notify)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._learner.listeners.discard(self._tell)
+        self._learner.listeners.discard(self._notify)
 
     async def wait(self, seconds: float | None = None) -> bool:
         """Wait up to `seconds` for a change since the last call. Returns False if nothing changed."""
@@ -259,26 +261,26 @@ class _Changes:
         return True
 
 
-def _client(request: Request) -> str:
+def _read_client(request: Request) -> str:
     """Return the client's name."""
     return request.headers.get("user-agent", "unknown")[:LONGEST_CLIENT]
 
 
-def _group(row: GroupRow) -> dict[str, Any]:
+def _describe_group(row: GroupRow) -> dict[str, Any]:
     return {"key": row.key, "size": row.size, "split": row.split, "state": row.state, "why": row.why, "job": row.job}
 
 
-def _job(row: JobRow, left_out: Mapping[str, str] | None = None) -> dict[str, Any]:
+def _describe_job(row: JobRow, left_out: Mapping[str, str] | None = None) -> dict[str, Any]:
     metrics = {name: value for name, value in row.metrics.items() if is_number(value)}  # JSON has no NaN
     told = {"id": row.id, "state": row.state, "step": row.step, "metrics": metrics}
     return {**told, "left_out": dict(left_out)} if left_out else told
 
 
-def _event_stream(events: AsyncIterator[str], headers: Mapping[str, str] | None = None) -> Response:
+def _make_stream_response(events: AsyncIterator[str], headers: Mapping[str, str] | None = None) -> Response:
     return StreamingResponse(
         events, media_type="text/event-stream", headers={"Cache-Control": "no-cache", **(headers or {})}
     )
 
 
-def _event(data: Any) -> str:
+def _format_event(data: Any) -> str:
     return f"data: {json.dumps(data, separators=(',', ':'))}\n\n"

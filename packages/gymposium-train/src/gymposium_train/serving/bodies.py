@@ -19,7 +19,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
+class BeginRequest:
     """The body of a request for a session."""
 
     group: str | None
@@ -29,23 +29,23 @@ class Begin:
     metadata: Mapping[str, Any]
 
     @classmethod
-    def read(cls, body: Any) -> Begin:
+    def read(cls, body: Any) -> BeginRequest:
         """Read the body. Raises `WrongField` for an invalid field."""
-        fields = _fields(body, "group", "member", "seed", "split", "metadata")
+        fields = _read_fields(body, "group", "member", "seed", "split", "metadata")
         metadata = fields.get("metadata", {})
         if not isinstance(metadata, Mapping):
             raise WrongField("metadata", "give an object.")
         return cls(
-            None if "group" not in fields else name("group", fields["group"]),
-            None if "member" not in fields else whole("member", fields["member"], 0, 2**31),
-            None if "seed" not in fields else whole("seed", fields["seed"], 0, 2**63),
-            name("split", fields.get("split", TRAIN)),
+            None if "group" not in fields else check_name("group", fields["group"]),
+            None if "member" not in fields else check_integer("member", fields["member"], 0, 2**31),
+            None if "seed" not in fields else check_integer("seed", fields["seed"], 0, 2**63),
+            check_name("split", fields.get("split", TRAIN)),
             metadata,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class EndRequest:
     """The body of a request to end a session."""
 
     reward: float
@@ -54,9 +54,9 @@ class End:
     turn_rewards: tuple[float, ...] | None
 
     @classmethod
-    def read(cls, body: Any) -> End:
+    def read(cls, body: Any) -> EndRequest:
         """Read the body. Raises `WrongField` for a missing or invalid field."""
-        fields = _fields(body, "reward", "parts", "truncated", "turn_rewards")
+        fields = _read_fields(body, "reward", "parts", "truncated", "turn_rewards")
         if "reward" not in fields:
             raise WrongField("reward", "give the reward of the session, a number.")
         parts, truncated = fields.get("parts", {}), fields.get("truncated", False)
@@ -64,17 +64,17 @@ class End:
             raise WrongField("parts", "give an object of numbers.")
         if not isinstance(truncated, bool):
             raise WrongField("truncated", "give true or false.")
-        turns, reward = fields.get("turn_rewards"), _number("reward", fields["reward"])
+        turns, reward = fields.get("turn_rewards"), _check_number("reward", fields["reward"])
         if turns is not None:
             if not isinstance(turns, list):
                 raise WrongField("turn_rewards", f"give a list of numbers, one per reply, not {type(turns).__name__}.")
-            turns = tuple(_number(f"turn_rewards[{n}]", value) for n, value in enumerate(turns))
+            turns = tuple(_check_number(f"turn_rewards[{n}]", value) for n, value in enumerate(turns))
             total = math.fsum(turns)
             if not math.isclose(total, reward, abs_tol=_ROUNDING * max([1.0, *map(abs, turns)])):
                 raise WrongField("turn_rewards", f"they add up to {total}, but reward is {reward}. Make both equal.")
         return cls(
             reward,
-            {name("parts", key): _number(f"parts.{key}", value) for key, value in parts.items()},
+            {check_name("parts", key): _check_number(f"parts.{key}", value) for key, value in parts.items()},
             truncated,
             turns,
         )
@@ -92,43 +92,43 @@ class End:
 
 def read_group(body: Any, default: int, least: int) -> tuple[str | None, int]:
     """Return the key and the size of a group, which is at least `least`. Raises `WrongField` for an invalid field."""
-    fields = _fields(body, "key", "size")
-    key = None if "key" not in fields else name("key", fields["key"])
-    return key, whole("size", fields.get("size", default), least, 10_000)
+    fields = _read_fields(body, "key", "size")
+    key = None if "key" not in fields else check_name("key", fields["key"])
+    return key, check_integer("size", fields.get("size", default), least, 10_000)
 
 
 def read_train(body: Any) -> tuple[str, ...] | None:
     """Return the keys of the groups to learn from, or None for all complete groups. Raises `WrongField`."""
-    fields = _fields(body, "groups")
+    fields = _read_fields(body, "groups")
     if "groups" not in fields:
         return None
     keys = fields["groups"]
     if not isinstance(keys, list) or not keys:
         raise WrongField("groups", "give a list of group keys, or omit it for all complete groups.")
-    return tuple(dict.fromkeys(name(f"groups[{n}]", key) for n, key in enumerate(keys)))
+    return tuple(dict.fromkeys(check_name(f"groups[{n}]", key) for n, key in enumerate(keys)))
 
 
-def name(field: str, value: Any) -> str:
+def check_name(field: str, value: Any) -> str:
     """Check and return a name given by a client. Raises `WrongField` if it is empty, too long or not printable."""
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST or not value.isprintable():
         raise WrongField(field, f"give text of 1 to {LONGEST} printable characters.")
     return value
 
 
-def whole(field: str, value: Any, low: int, end: int) -> int:
+def check_integer(field: str, value: Any, low: int, end: int) -> int:
     """Return an integer from `low` up to but not including `end`. Raises `WrongField` for other values."""
     if type(value) is not int or not low <= value < end:
         raise WrongField(field, f"give a whole number from {low} to {end - 1}.")
     return value
 
 
-def _number(field: str, value: Any) -> float:
+def _check_number(field: str, value: Any) -> float:
     if type(value) not in (int, float) or not -LARGEST_REWARD <= value <= LARGEST_REWARD:
         raise WrongField(field, f"give a number from -{LARGEST_REWARD:.0e} to {LARGEST_REWARD:.0e}.")
     return float(value)
 
 
-def _fields(body: Any, *known: str) -> dict[str, Any]:
+def _read_fields(body: Any, *known: str) -> dict[str, Any]:
     """Return the non-null fields of a body."""
     if not isinstance(body, Mapping):
         raise ServiceError("body: give a JSON object.")

@@ -11,7 +11,7 @@ from typing import Any
 from gymposium_train.backends.protocol import BackendStart, make_backend
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory, is_complete
-from gymposium_train.run.checkpoints import checkpoint_path, complete_checkpoints, read_step
+from gymposium_train.run.checkpoints import checkpoint_path, list_complete_checkpoints, read_step
 from gymposium_train.serving.errors import NotFound
 
 
@@ -26,8 +26,8 @@ class ServedCheckpoints:
     def listed(self) -> list[dict[str, Any]]:
         """Return the complete and promoted checkpoints, ordered by step."""
         run = RunDirectory(self.directory)
-        there = {read_step(path) for path in complete_checkpoints(run.checkpoints)}
-        kept = {read_step(path) for path in complete_checkpoints(run.promoted)}
+        there = {read_step(path) for path in list_complete_checkpoints(run.checkpoints)}
+        kept = {read_step(path) for path in list_complete_checkpoints(run.promoted)}
         return [{"step": step, "promoted": step in kept} for step in sorted(there | kept)]
 
     def promote(self, step: int) -> dict[str, Any]:
@@ -37,7 +37,9 @@ class ServedCheckpoints:
         place = checkpoint_path(run.promoted, step)
         with self._one_at_a_time:
             if not is_complete(place):
-                saved = next((path for path in complete_checkpoints(run.checkpoints) if read_step(path) == step), None)
+                saved = next(
+                    (path for path in list_complete_checkpoints(run.checkpoints) if read_step(path) == step), None
+                )
                 if saved is None:
                     raise NotFound(f"No checkpoint of step {step}. A run keeps only its latest checkpoints.")
                 start = BackendStart(config=self.config, directory=run)

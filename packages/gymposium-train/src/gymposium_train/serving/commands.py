@@ -29,11 +29,11 @@ SHOWN = 2000
 """Maximum number of characters to show from a command's errors."""
 DEFAULT_GROUPS = 16
 
-Score = Callable[["Ran"], float | Mapping[str, Any]]
+Score = Callable[["CommandResult"], float | Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CommandResult:
     """A finished command, with the model's conversations in its session."""
 
     seed: int
@@ -46,7 +46,7 @@ class Ran:
 
 
 @cache
-def score_function(text: str) -> Score:
+def load_score_function(text: str) -> Score:
     """Load the function named by `module:function` or `file.py:function`. A file is run once. Raises `BadOption`."""
     place, _, name = text.rpartition(":")
     if not (place and name.isidentifier()):
@@ -77,19 +77,19 @@ def parse_command(text: str) -> list[str]:
     return command
 
 
-class Commands:
+class CommandRunner:
     """A background thread that plays one step after another with a command. `failure` is the error that ended it."""
 
     def __init__(self, service: Service, settings: SessionSettings, address: str, token: str | None) -> None:
         assert settings.run is not None
         assert settings.scores is not None, "a run with a command has a function for rewards"
         self._command = parse_command(settings.run)
-        self._score = score_function(settings.scores)
+        self._score = load_score_function(settings.scores)
         self._service, self._settings = service, settings
         self._address, self._token = address, token
         self._ended = threading.Event()
         self.failure: Exception | None = None
-        self._thread = threading.Thread(target=self._work, name="commands", daemon=True)
+        self._thread = threading.Thread(target=self._play_steps, name="commands", daemon=True)
         self._thread.start()
 
     def check(self) -> None:
@@ -101,12 +101,12 @@ class Commands:
         """Start no more steps."""
         self._ended.set()
 
-    def _work(self) -> None:
+    def _play_steps(self) -> None:
         groups, size = self._settings.groups or DEFAULT_GROUPS, self._service.sessions.group_size
         try:
             with Server(self._address, self._token) as server:
                 while not self._ended.is_set():
-                    server.play(self._agent, groups=groups, size=size, at_once=self._settings.at_once)
+                    server.play(self._play_session, groups=groups, size=size, at_once=self._settings.at_once)
                     if self._settings.groups is None and not self._ended.is_set():
                         with suppress(EmptyStep):  # the policy of all its sessions was too old
                             server.train()
@@ -114,19 +114,19 @@ class Commands:
             if not self._ended.is_set():
                 self.failure = error
 
-    def _agent(self, session: Session[Server]) -> float | Mapping[str, Any]:
+    def _play_session(self, session: Session[Server]) -> float | Mapping[str, Any]:
         """Play one session. After the first error, the step's remaining sessions are not started."""
         if self._ended.is_set():
             raise GymposiumError("An earlier session of this step failed.")
         try:
-            return self._played(session)
+            return self._run_session(session)
         except Exception as error:
             if not self._ended.is_set():
                 self.failure = error
                 self._ended.set()
             raise
 
-    def _played(self, session: Session[Server]) -> float | Mapping[str, Any]:
+    def _run_session(self, session: Session[Server]) -> float | Mapping[str, Any]:
         environment = {
             **user_environment(),
             "OPENAI_BASE_URL": session.base_url,
@@ -141,7 +141,7 @@ class Commands:
             raise GymposiumError(
                 f"{shlex.join(self._command)} failed with exit status {done.returncode}: {done.stderr[-SHOWN:].strip()}"
             )
-        ran = Ran(session.seed, done.stdout, self._conversations(session.id))
+        ran = CommandResult(session.seed, done.stdout, self._list_conversations(session.id))
         try:
             score = self._score(ran)
             parse_ending(score)
@@ -149,7 +149,7 @@ class Commands:
             raise GymposiumError(f"--reward {self._settings.scores}: {describe(error)}") from error
         return score
 
-    def _conversations(self, name: str) -> list[list[dict[str, Any]]]:
+    def _list_conversations(self, name: str) -> list[list[dict[str, Any]]]:
         """Return those of a session's conversations that no later turn continues. Each includes its last reply."""
         row = self._service.file.session(name)
         assert row is not None, "the session has just been played"

@@ -15,14 +15,14 @@ TOO_OLD = "its policy is too old"
 """Reason for dropping sessions and groups whose policy lags by more than `engine.staleness` steps."""
 
 
-def unused_key(file: SessionsFile) -> str:
+def make_unused_key(file: SessionsFile) -> str:
     """Return a key for a group without one. The key depends on the number of groups, and the task's seed on the key. A
     client that repeats its requests therefore gets the same tasks."""
     first = sum(file.counts()["groups"].values()) + 1
     return next(key for n in count(first) if file.group(key := f"group-{n:06d}") is None)
 
 
-def settle(file: SessionsFile, key: str) -> None:
+def settle_group(file: SessionsFile, key: str) -> None:
     """Update the state of an open group whose members have all begun and ended. In a group of two or more, a single
     ended session teaches nothing."""
     group = file.group(key)
@@ -40,7 +40,7 @@ def settle(file: SessionsFile, key: str) -> None:
         file.set_group(key, "dropped", why=f"{ended} of its {group.size} sessions ended, and the others failed")
 
 
-def check_can_be_learned(file: SessionsFile, group: GroupRow) -> None:
+def check_learnable(file: SessionsFile, group: GroupRow) -> None:
     """Raise `Conflict` if a job cannot take a group without waiting for more members."""
     if group.state not in ("open", "complete") or group.split != TRAIN:
         raise Conflict(f"The group {group.key!r} is {group.state}, so it cannot be learned from.", "groups")
@@ -62,7 +62,7 @@ def add_job(file: SessionsFile, groups: Sequence[GroupRow]) -> int:
     return number
 
 
-def next_job(file: SessionsFile, step: int, enough: int | None, staleness: int) -> JobRow | None:
+def find_next_job(file: SessionsFile, step: int, enough: int | None, staleness: int) -> JobRow | None:
     """Return the oldest waiting job, with its groups that are at most `staleness` steps behind `step`. If none waits,
     adds a job as soon as `enough` groups are complete. If `enough` is None, only clients request jobs. Returns None if
     there is no job."""

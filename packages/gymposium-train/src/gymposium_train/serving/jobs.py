@@ -12,7 +12,7 @@ from typing import Any
 from gymposium.runs.sessions import GroupRow, JobRow, SessionsFile
 from gymposium_train.serving.bodies import TRAIN
 from gymposium_train.serving.errors import Conflict, NotFound
-from gymposium_train.serving.groups import add_job, check_can_be_learned, finish_job, next_job, unused_key
+from gymposium_train.serving.groups import add_job, check_learnable, find_next_job, finish_job, make_unused_key
 from gymposium_train.serving.learner import ServedLearner
 from gymposium_train.serving.sessions import Sessions
 
@@ -43,7 +43,7 @@ class Jobs:
         """Add a group. Idempotent. Raises `Conflict` if it already exists with another size."""
         with self.learner.change():
             self.learner.check_unfinished()
-            key = key or unused_key(self.file)
+            key = key or make_unused_key(self.file)
             found = self.file.group(key)
             if found is None:
                 self.file.add_group(key, size, TRAIN)
@@ -72,14 +72,14 @@ class Jobs:
             if asked is not None and {group.key for group in self.file.groups(job=asked)} == {*(keys or ())}:
                 return self.job(asked)
             for group in groups:
-                self._close(group)
+                self._close_group(group)
             number = add_job(self.file, groups)
             self._untold.add(number)
         return self.job(number)
 
-    def _close(self, group: GroupRow) -> None:
+    def _close_group(self, group: GroupRow) -> None:
         """Close a group by dropping its open sessions. Raises `Conflict` if it cannot be learned from."""
-        check_can_be_learned(self.file, group)
+        check_learnable(self.file, group)
         for row in self.file.sessions(group.key):
             if row.state == "open":
                 self.sessions.drop(row.id, "training began without it")
@@ -117,7 +117,7 @@ class Jobs:
             self.learner.begin_step(step)
         with self.learner.change():
             while True:
-                job = self.file.find_job(step) or next_job(
+                job = self.file.find_job(step) or find_next_job(
                     self.file, step, self.groups, self.learner.policies.staleness
                 )
                 if job is not None:

@@ -14,7 +14,7 @@ from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.serving.batching import RequestBatcher
 from gymposium_agents.serving.requests import CompletionRequest
 from gymposium_agents.serving.session import Session
-from gymposium_train.serving.app import completed, listed_models, other_routes
+from gymposium_train.serving.app import answer_completion, list_models, make_catch_all_route
 
 
 class ModelApi:
@@ -29,20 +29,20 @@ class ModelApi:
     def routes(self) -> Sequence[BaseRoute]:
         """Return the routes of the model."""
         return [
-            Route("/health", self._health),
-            Route("/v1/models", self._models),
-            Route("/v1/chat/completions", self._complete, methods=["POST"]),
-            other_routes("Completions are at /v1/chat/completions. Use a base_url that ends in /v1."),
+            Route("/health", self._report_health),
+            Route("/v1/models", self._list_models),
+            Route("/v1/chat/completions", self._complete_chat, methods=["POST"]),
+            make_catch_all_route("Completions are at /v1/chat/completions. Use a base_url that ends in /v1."),
         ]
 
-    async def _health(self, request: Request) -> Response:
+    async def _report_health(self, request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    async def _models(self, request: Request) -> Response:
-        return listed_models(self._name)
+    async def _list_models(self, request: Request) -> Response:
+        return list_models(self._name)
 
-    async def _complete(self, request: Request) -> Response:
+    async def _complete_chat(self, request: Request) -> Response:
         asked = await run_in_threadpool(CompletionRequest.read, read_json_object(request))
         self._requests += 1
         session = Session(self._player, self._batches.submit, self._seed + self._requests, model=self._name)
-        return await completed(session, asked, request)
+        return await answer_completion(session, asked, request)

@@ -19,19 +19,19 @@ _PARTS = (ReplaysPart, TrainingPart)
 """The parts of the viewer to show. The training process does not host games."""
 
 
-def with_pages(service: ASGIApp, directory: Path, *, names: Iterable[str], token: str) -> ASGIApp:
+def add_pages(service: ASGIApp, directory: Path, *, names: Iterable[str], token: str) -> ASGIApp:
     """Return the service's application, with a viewer of the run's directory at all other paths that are read. The two
     have separate guards. `names` and `token` are those of the viewer."""
     pages = make_app(make_viewer(directory, parts=_PARTS), names=names, token=token)
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    async def route_request(scope: Scope, receive: Receive, send: Send) -> None:
         reads = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
         is_page = reads and scope["path"].split("/")[1] not in _SERVICE
         await (pages if is_page else service)(scope, receive, send)
 
-    return app
+    return route_request
 
 
-def sessions_address(address: str, directory: Path, token: str) -> str:
+def make_sessions_address(address: str, directory: Path, token: str) -> str:
     """Return the address of the page with a run's sessions, including the token that opens it."""
     return f"{address}/runs/{quote(Path(realpath(directory)).name)}/sessions.html?{urlencode({'token': token})}"

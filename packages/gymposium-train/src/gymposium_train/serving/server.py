@@ -23,10 +23,10 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.serving.app import Api, needs_token
 from gymposium_train.serving.checkpoints import ServedCheckpoints
 from gymposium_train.serving.model_app import ModelApi
-from gymposium_train.serving.pages import sessions_address, with_pages
+from gymposium_train.serving.pages import add_pages, make_sessions_address
 from gymposium_train.serving.service import Service
 from gymposium_train.serving.settings import SessionSettings
-from gymposium_train.util.progress import say
+from gymposium_train.util.progress import print_message
 
 
 @contextmanager
@@ -39,10 +39,10 @@ def serve(
         routes = Api(service, ServedCheckpoints(directory, config), listener.address).routes()
         app = build_api(routes, names=listener.names, token=token, needs_token=needs_token)
         pages = token or secrets.token_urlsafe(16)  # every process on this machine can reach the address
-        with_run = _named(with_pages(app, directory, names=listener.names, token=pages), name_run(directory))
-        with _running(listener, with_run):
-            say(f"Serving at {listener.address}")
-            say(f"Sessions are shown at {sessions_address(listener.address, directory, pages)}")
+        with_run = _add_run_header(add_pages(app, directory, names=listener.names, token=pages), name_run(directory))
+        with _run_server(listener, with_run):
+            print_message(f"Serving at {listener.address}")
+            print_message(f"Sessions are shown at {make_sessions_address(listener.address, directory, pages)}")
             yield listener.address
 
 
@@ -53,7 +53,7 @@ def serve_model(player: LanguageModelPlayer, name: str, settings: SessionSetting
         app = build_api(
             ModelApi(player, name, seed).routes(), names=listener.names, token=token, needs_token=needs_token
         )
-        say(f"Serving {name} at {listener.address}/v1")
+        print_message(f"Serving {name} at {listener.address}/v1")
         listener.serve(app)
 
 
@@ -62,12 +62,12 @@ def name_run(directory: Path) -> str:
     return sha256(realpath(directory).encode()).hexdigest()[:16]
 
 
-def _named(app: ASGIApp, run: str) -> ASGIApp:
+def _add_run_header(app: ASGIApp, run: str) -> ASGIApp:
     """Return the application with a header that names the run in each response. Requests by clients of another run are
     rejected."""
 
-    async def named(scope: Scope, receive: Receive, send: Send) -> None:
-        async def sent(message: Message) -> None:
+    async def add_header(scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_header(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message)[RUN] = run
             await send(message)
@@ -75,15 +75,15 @@ def _named(app: ASGIApp, run: str) -> ASGIApp:
         given = Headers(scope=scope).get(RUN, run) if scope["type"] == "http" else run
         if given != run:
             why = "Another run is now at this address. Create a new client to use it."
-            await RequestRefusal(409, "another_run", why).response()(scope, receive, sent)
+            await RequestRefusal(409, "another_run", why).response()(scope, receive, send_with_header)
             return
-        await app(scope, receive, sent)
+        await app(scope, receive, send_with_header)
 
-    return named
+    return add_header
 
 
 @contextmanager
-def _running(listener: Listener, app: ASGIApp) -> Iterator[None]:
+def _run_server(listener: Listener, app: ASGIApp) -> Iterator[None]:
     server = listener.server(app)
     thread = threading.Thread(target=listener.run, args=[server], name="server", daemon=True)
     thread.start()

@@ -23,12 +23,12 @@ from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.serving.batching import RequestBatcher
 from gymposium_agents.serving.session import Session
 from gymposium_agents.serving.turns import ServedTurn
-from gymposium_train.serving.bodies import TRAIN, Begin, End
+from gymposium_train.serving.bodies import TRAIN, BeginRequest, EndRequest
 from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, WrongField, WrongKey
-from gymposium_train.serving.groups import TOO_OLD, settle, unused_key
+from gymposium_train.serving.groups import TOO_OLD, make_unused_key, settle_group
 from gymposium_train.serving.learner import ServedLearner
 from gymposium_train.serving.settings import SessionSettings
-from gymposium_train.serving.trajectories import as_row, list_turns
+from gymposium_train.serving.trajectories import list_turns, make_turn_row
 
 ACTIVE = 2.0
 """Seconds after a request during which a session is expected to send another."""
@@ -37,7 +37,7 @@ MOST_CLIENTS = 100
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenSession:
     """An open session in memory."""
 
     row: SessionRow
@@ -45,7 +45,7 @@ class _Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class NewSession:
     """A session that has just begun."""
 
     row: SessionRow
@@ -75,7 +75,7 @@ class Sessions:
     """Number of requests whose past replies the client had changed, by changed field."""
     clients: dict[str, float] = field(default_factory=dict)
     """Time of each client's last request, by client name, latest last. At most `MOST_CLIENTS`."""
-    _open: dict[str, _Open] = field(default_factory=dict)
+    _open: dict[str, _OpenSession] = field(default_factory=dict)
     """Open sessions by the digest of their secret."""
     _batches: dict[int, RequestBatcher] = field(default_factory=dict)
     """The batches of each engine, by the engine's `id`."""
@@ -85,7 +85,7 @@ class Sessions:
         """The minimum size of a group that teaches something."""
         return 2 if self.needs_groups else 1
 
-    def begin(self, asked: Begin, client: str) -> Begun:
+    def begin(self, asked: BeginRequest, client: str) -> NewSession:
         """Begin a session. Raises `ServiceError`."""
         if asked.group is None and asked.split == TRAIN and self.needs_groups:
             raise WrongField(
@@ -107,17 +107,17 @@ class Sessions:
                 raise Busy(
                     f"{self.settings.most_groups} groups are waiting for training. Begin a step with POST /v1/train."
                 )
-            key = asked.group or unused_key(self.file)
+            key = asked.group or make_unused_key(self.file)
             group = self.file.group(key)
-            member = self._member(group, key, asked)
+            member = self._assign_member(group, key, asked)
             own = stream(self.seed, "session", key, member, asked.seed or 0).getrandbits(48)
             task = stream(self.seed, "task", key).getrandbits(31) if asked.seed is None else asked.seed
             key_to_end, now = secrets.token_urlsafe(24), time.time()
-            secret = _address_secret(key_to_end)
+            secret = _hash_key(key_to_end)
             policy = player.current_policy
             row = SessionRow(
                 id=f"s-{secrets.token_hex(8)}",
-                secret=_digest(secret),
+                secret=_hash_secret(secret),
                 group=key,
                 member=member,
                 seed=own,
@@ -136,10 +136,10 @@ class Sessions:
                 if group is None:
                     self.file.add_group(key, 1 if asked.group is None else self.group_size, asked.split)
                 self.file.add_session(row)
-            self._saw(client, now)
-        return Begun(row, secret, key_to_end, task)
+            self._note_request(client, now)
+        return NewSession(row, secret, key_to_end, task)
 
-    def _member(self, group: GroupRow | None, key: str, asked: Begin) -> int:
+    def _assign_member(self, group: GroupRow | None, key: str, asked: BeginRequest) -> int:
         """Return the number that a new session gets in its group."""
         if group is None:
             size, taken = self.group_size, dict[int, SessionRow]()
@@ -169,33 +169,33 @@ class Sessions:
         `NotReady` if its policy is not ready, for example after a restart. Drops a session whose saved turns are
         malformed."""
         with self.learner.change():
-            digest = _digest(secret)
+            digest = _hash_secret(secret)
             opened = self._open.get(digest)
-            row = self._open_row(digest) if opened is None else opened.row
-            self._saw(client, time.time())
+            row = self._find_open_row(digest) if opened is None else opened.row
+            self._note_request(client, time.time())
             player = self._make_player(row)
             if opened is None:
                 try:
-                    opened = self._open[digest] = self._reopened(row, player)
+                    opened = self._open[digest] = self._reopen_session(row, player)
                 except (ArithmeticError, AttributeError, GymposiumError, LookupError, TypeError, ValueError) as error:
                     self._leave_out(row, "dropped", f"its turns are malformed: {describe(error)}")
                     raise Gone("The saved turns of this session are malformed. Begin another session.") from None
         return opened.session
 
-    def _saw(self, client: str, now: float) -> None:
+    def _note_request(self, client: str, now: float) -> None:
         """Note the time of a client's request, and forget the oldest client if there are too many."""
         self.clients.pop(client, None)
         self.clients[client] = now
         if len(self.clients) > MOST_CLIENTS:
             del self.clients[next(iter(self.clients))]
 
-    def _open_row(self, digest: str) -> SessionRow:
+    def _find_open_row(self, digest: str) -> SessionRow:
         """Return the open session whose secret has this digest."""
         row = self.file.find_by_secret(digest)
         if row is None:
             raise NotFound("Session not found. Begin one with POST /v1/sessions.")
         if row.state != "open":
-            raise _over(row)
+            raise _make_over_error(row)
         return row
 
     def _make_player(self, row: SessionRow) -> LanguageModelPlayer:
@@ -211,24 +211,24 @@ class Sessions:
 
     def check_key(self, name: str, key: str) -> None:
         """Raise `WrongKey` unless this is the key for ending or deleting the session."""
-        if not secrets.compare_digest(_digest(_address_secret(key)), self._session(name).secret):
+        if not secrets.compare_digest(_hash_secret(_hash_key(key)), self._find_session(name).secret):
             raise WrongKey(
                 "Ending a session needs its key. Send the key from POST /v1/sessions in the header X-Gymposium-Key. "
                 "The session's address is not enough."
             )
 
-    def end(self, name: str, asked: End) -> SessionRow:
+    def end(self, name: str, asked: EndRequest) -> SessionRow:
         """End a session with its reward. Ending it again with the same values does nothing. Raises `Conflict` for other
         values, and while a reply is being sampled."""
         with self.learner.change():
-            row = self._session(name)
+            row = self._find_session(name)
             data = asked.as_data()
             if row.state == "ended" and row.ending == data:
                 return row
             if row.state == "ended":
                 raise Conflict("This session was ended with other values. They cannot be changed.")
             if row.state != "open":
-                raise _over(row)
+                raise _make_over_error(row)
             opened = self._open.get(row.secret)
             if opened is not None and opened.session.busy:
                 raise Conflict("A reply of this session is being sampled. Wait for it, then end the session.")
@@ -245,25 +245,25 @@ class Sessions:
                 raise Conflict(f"parts: all sessions of a group must have the same names: {names}.", "parts")
             with self.file.change():
                 self.file.set_session(name, "ended", ending=data)
-                settle(self.file, row.group)
+                settle_group(self.file, row.group)
             self._open.pop(row.secret, None)
-        return self._session(name)
+        return self._find_session(name)
 
     def drop(self, name: str, why: str = "the client deleted it") -> SessionRow:
         """Drop a session, for example because a tool of the agent failed. Raises `Conflict` if it has ended."""
         with self.learner.change():
-            row = self._session(name)
+            row = self._find_session(name)
             if row.state == "ended":
                 raise Conflict("This session has ended, so it cannot be dropped.")
             if row.state == "open":
                 self._leave_out(row, "dropped", why)
-        return self._session(name)
+        return self._find_session(name)
 
     def _leave_out(self, row: SessionRow, state: SessionState, why: str) -> None:
         with self.learner.change():
             with self.file.change():
                 self.file.set_session(row.id, state, why=why)
-                settle(self.file, row.group)
+                settle_group(self.file, row.group)
             self._open.pop(row.secret, None)
 
     def expire(self) -> None:
@@ -273,32 +273,32 @@ class Sessions:
             if opened is None or not opened.session.busy:
                 self._leave_out(row, "expired", f"there was no request for {self.settings.expires:g} seconds")
 
-    def _session(self, name: str) -> SessionRow:
+    def _find_session(self, name: str) -> SessionRow:
         row = self.file.session(name)
         if row is None:
             raise NotFound("Session not found.")
         return row
 
-    def _reopened(self, row: SessionRow, player: LanguageModelPlayer) -> _Open:
+    def _reopen_session(self, row: SessionRow, player: LanguageModelPlayer) -> _OpenSession:
         """Reopen a session in memory, with the turns on disk."""
 
-        def keep(turn: ServedTurn) -> None:
+        def keep_turn(turn: ServedTurn) -> None:
             pieces = player.chat.pieces(turn.tokens.completion.ids)
-            self.file.add_turn(row.id, as_row(turn, session.turns, pieces), time.time())
+            self.file.add_turn(row.id, make_turn_row(turn, session.turns, pieces), time.time())
             if turn.differs:
                 self.differences[turn.differs] += 1
             self.learner.tell()
 
         submit, turns = self._make_batches(player.engine).submit, list_turns(row, self.file.turns(row.id))
-        session = Session(player, submit, row.seed, name=row.id, keep=keep, counts=self.counts, turns=turns)
-        return _Open(row, session)
+        session = Session(player, submit, row.seed, name=row.id, keep=keep_turn, counts=self.counts, turns=turns)
+        return _OpenSession(row, session)
 
     def _make_batches(self, engine: TokenEngine) -> RequestBatcher:
         if id(engine) not in self._batches:
-            self._batches[id(engine)] = RequestBatcher(engine, self._expected)
+            self._batches[id(engine)] = RequestBatcher(engine, self._count_expected)
         return self._batches[id(engine)]
 
-    def _expected(self) -> int:
+    def _count_expected(self) -> int:
         """Return the number of sessions that sent a request recently and may soon send another."""
         since = time.monotonic() - ACTIVE
         return sum(opened.session.asked_at > since for opened in [*self._open.values()])
@@ -314,16 +314,16 @@ class Sessions:
             batches.close()
 
 
-def _over(row: SessionRow) -> Gone:
+def _make_over_error(row: SessionRow) -> Gone:
     """Return the error for a request to a session that is not open."""
     how = {"ended": "has ended", "expired": "has expired"}.get(row.state, f"was {row.state}")
     return Gone(f"This session {how}{f': {row.why}' if row.why else ''}. Begin another.")
 
 
-def _address_secret(key: str) -> str:
+def _hash_key(key: str) -> str:
     """Return the secret in a session's address. It is a hash of the key, so it does not reveal the key."""
     return urlsafe_b64encode(sha256(f"address/{key}".encode()).digest()[:24]).decode()
 
 
-def _digest(secret: str) -> str:
+def _hash_secret(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()

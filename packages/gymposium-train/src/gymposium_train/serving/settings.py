@@ -30,8 +30,8 @@ class SessionSettings(SourceSettings):
     Each step takes `groups` groups. Needs `scores`."""
     scores: str | None = None
     """The function that computes the reward of a session of `run`: `my_package.rewards:score` or `rewards.py:score`. It
-    gets a `gymposium_train.serving.commands.Ran`. It returns a number, or a mapping with `reward` and other fields for
-    ending a session."""
+    gets a `gymposium_train.serving.commands.CommandResult`. It returns a number, or a mapping with `reward` and other
+    fields for ending a session."""
     at_once: int = Field(default=16, ge=1)
     """Maximum number of concurrent commands."""
     most_groups: int = Field(default=1024, ge=1)

@@ -14,13 +14,13 @@ from gymposium.runs.sessions import SessionsFile
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout import SourceStart, StepRollout
-from gymposium_train.serving.commands import Commands
+from gymposium_train.serving.commands import CommandRunner
 from gymposium_train.serving.learner import Policies
 from gymposium_train.serving.server import serve
 from gymposium_train.serving.service import Service, make_service
 from gymposium_train.serving.settings import SessionSettings
 from gymposium_train.serving.trajectories import BadGroup, SessionGroup, read_group
-from gymposium_train.util.progress import say
+from gymposium_train.util.progress import print_message
 
 FILE = "sessions.sqlite"
 """Name of the sessions file in a run's directory."""
@@ -46,7 +46,7 @@ class SessionSource:
             self.check()
 
         job = self.service.jobs.take(step, each)
-        groups = self._groups(job.id)
+        groups = self._read_groups(job.id)
         rows = [row for group in groups for row in self.service.file.sessions(group.key)]
         states = Counter(row.state for row in rows)
         lengths = [len(one.turns) for group in groups for one in group.trajectories]
@@ -64,7 +64,7 @@ class SessionSource:
             state=self.state(),
         )
 
-    def _groups(self, job: int) -> list[SessionGroup]:
+    def _read_groups(self, job: int) -> list[SessionGroup]:
         """Return the groups of a job. Drops and reports groups that cannot be learned from."""
         file, groups = self.service.file, []
         for row in file.groups(job=job):
@@ -73,7 +73,7 @@ class SessionSource:
                     groups.append(read_group(file, row.key))
                 except BadGroup as error:
                     file.set_group(row.key, "dropped", why=str(error), job=job)
-                    say(f"Dropped the group {row.key!r}: {error}", style="yellow")
+                    print_message(f"Dropped the group {row.key!r}: {error}", style="yellow")
         return groups
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
@@ -88,7 +88,7 @@ class SessionSource:
             self.service.jobs.learned_before(self.taken + 1)
 
 
-def session_source(settings: SessionSettings, start: SourceStart) -> SessionSource:
+def make_session_source(settings: SessionSettings, start: SourceStart) -> SessionSource:
     """Make the source `sessions`, and serve it until the run ends."""
     players = start.players
     config = start.config
@@ -114,7 +114,7 @@ def session_source(settings: SessionSettings, start: SourceStart) -> SessionSour
     start.resources.push(lambda kind, error, at: service.jobs.linger() if kind is None else None)
     if settings.run is None:
         return SessionSource(service, start.stop_here)
-    commands = Commands(service, settings, address, token)
+    commands = CommandRunner(service, settings, address, token)
     start.resources.callback(commands.close)
 
     def check() -> None:

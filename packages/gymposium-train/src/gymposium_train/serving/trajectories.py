@@ -13,7 +13,7 @@ from gymposium.tasks.tools import Tool
 from gymposium_agents.chat.tokens import Completion, Policy, Tokens, TurnTokens
 from gymposium_agents.serving.replies import ParsedReply
 from gymposium_agents.serving.turns import ServedTurn, convert_from_data, convert_to_data, sort_by_rows
-from gymposium_train.serving.bodies import End
+from gymposium_train.serving.bodies import EndRequest
 from gymposium_train.serving.errors import ServiceError
 
 MOST_TOKENS = 50_000_000
@@ -83,7 +83,7 @@ class SessionGroup:
         }
 
 
-def posted_reward() -> Callable[[Sequence[SessionTrajectory]], list[Reward]]:
+def make_posted_reward() -> Callable[[Sequence[SessionTrajectory]], list[Reward]]:
     """Make the reward `posted`: the reward that clients give at the end of their sessions."""
     return lambda group: [trajectory.reward for trajectory in group]
 
@@ -94,13 +94,13 @@ def read_group(file: SessionsFile, key: str) -> SessionGroup:
     ended = file.sessions(key, state="ended")
     try:
         for row in ended:
-            End.read(row.ending)
-        return SessionGroup(key, [found for row in ended if (found := _trajectory(file, row)) is not None])
+            EndRequest.read(row.ending)
+        return SessionGroup(key, [found for row in ended if (found := _read_trajectory(file, row)) is not None])
     except (ServiceError, LookupError, TypeError, ValueError) as error:
         raise BadGroup(f"cannot learn from its sessions: {describe(error)}") from error
 
 
-def _trajectory(file: SessionsFile, row: SessionRow) -> SessionTrajectory | None:
+def _read_trajectory(file: SessionsFile, row: SessionRow) -> SessionTrajectory | None:
     """Return the trajectory of an ended session, or None if it has no turns."""
     turns = list_turns(row, file.turns(row.id))
     if not turns or row.ending is None:
@@ -112,10 +112,10 @@ def _trajectory(file: SessionsFile, row: SessionRow) -> SessionTrajectory | None
         row.ending["parts"],
         None if by_turn is None else tuple(by_turn[turn.number] for turn in ordered),
     )
-    return SessionTrajectory(row, [SessionTurn(turn.tokens, _text(turn)) for turn in ordered], reward)
+    return SessionTrajectory(row, [SessionTurn(turn.tokens, _join_text(turn)) for turn in ordered], reward)
 
 
-def _text(turn: ServedTurn) -> str:
+def _join_text(turn: ServedTurn) -> str:
     message = turn.said.message
     calls = "".join(call.json for call in message.get("tool_calls", ()))
     return f"{turn.said.thoughts}{message['content']}{calls}"
@@ -157,7 +157,7 @@ def list_turns(row: SessionRow, kept: Sequence[TurnRow]) -> list[ServedTurn]:
     return turns
 
 
-def as_row(turn: ServedTurn, turns: Sequence[ServedTurn], pieces: Sequence[str]) -> TurnRow:
+def make_turn_row(turn: ServedTurn, turns: Sequence[ServedTurn], pieces: Sequence[str]) -> TurnRow:
     """Convert a turn for storage. `turns` are the turns before it, and `pieces` the text of each sampled token."""
     read = 0
     if turn.parent is not None:

@@ -13,10 +13,10 @@ from types import FrameType
 from gymposium.cli.resume import TerminationSignal
 from gymposium.cli.text import stderr_console
 from gymposium.util.visible import visible
-from gymposium_train.util.processes import processes
+from gymposium_train.util.processes import count_processes
 
 
-def say(message: str, style: str = "") -> None:
+def print_message(message: str, style: str = "") -> None:
     """Print a line to stderr."""
     stderr_console().print(visible(message), style=style, soft_wrap=True)
 
@@ -30,7 +30,7 @@ class Interruption:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self._asked is not None:
-            raise _stop(number)
+            raise _make_interrupt(number)
         self._asked = number
         # not through rich, which may be in the middle of a line
         os.write(sys.stderr.fileno(), b"\nStopping at the next safe moment (Ctrl-C again: at once) ...\n")
@@ -38,15 +38,15 @@ class Interruption:
     def stop_here(self) -> None:
         """Raise `KeyboardInterrupt` if the run should stop. Call it at safe points."""
         if self._asked is not None:
-            raise _stop(self._asked)
+            raise _make_interrupt(self._asked)
 
 
-def _stop(number: int) -> KeyboardInterrupt:
+def _make_interrupt(number: int) -> KeyboardInterrupt:
     return TerminationSignal() if number == signal.SIGTERM else KeyboardInterrupt()
 
 
 @contextmanager
-def interruption() -> Iterator[Interruption]:
+def handle_interruption() -> Iterator[Interruption]:
     """Handle Ctrl-C and SIGTERM inside the block. Does nothing outside the main thread, because Python allows no
     handlers there. If torchrun started several processes, SIGTERM is not handled: torchrun uses it to end them when one
     has failed."""
@@ -54,7 +54,7 @@ def interruption() -> Iterator[Interruption]:
     if threading.current_thread() is not threading.main_thread():
         yield caught
         return
-    numbers = [signal.SIGINT, *([signal.SIGTERM] if processes() == 1 else [])]
+    numbers = [signal.SIGINT, *([signal.SIGTERM] if count_processes() == 1 else [])]
     before = [signal.signal(number, caught) for number in numbers]
     try:
         yield caught

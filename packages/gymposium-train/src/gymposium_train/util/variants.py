@@ -38,34 +38,34 @@ class Variants:
     """The kind of a table without a `kind`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        return core_schema.no_info_plain_validator_function(self._read)
+        return core_schema.no_info_plain_validator_function(self._read_settings)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         variants = [handler(kind.__pydantic_core_schema__) for kind in self.kinds().values()]
         return {"oneOf": variants, "discriminator": {"propertyName": "kind"}, "default": {"kind": self.default}}
 
-    def _read(self, data: Any) -> Settings:
+    def _read_settings(self, data: Any) -> Settings:
         """Read the settings of a table, without conversions. Raises `ValidationError` with paths in the table, and
         `MissingExtra` for a kind from another gymposium distribution."""
         if isinstance(data, self.base):
             return data
         if not isinstance(data, Mapping):
-            raise _error("dict_type", (), data)
+            raise _make_error("dict_type", (), data)
         kinds, kind = self.kinds(), data.get("kind", self.default)
         if not (isinstance(kind, str) and kind in kinds):
             check_first_party(self.what, str(kind), kinds, host().plugins)
-            raise _error("literal_error", ("kind",), kind, expected=", ".join(kinds))
+            raise _make_error("literal_error", ("kind",), kind, expected=", ".join(kinds))
         return kinds[kind].model_validate_json(json.dumps(data), strict=True)
 
 
-def from_plugins(specs: Callable[[], Mapping[str, ConfiguredSpec]], base: type[Settings]) -> Callable[[], Kinds]:
+def make_kind_finder(specs: Callable[[], Mapping[str, ConfiguredSpec]], base: type[Settings]) -> Callable[[], Kinds]:
     """Return a function that maps names to settings classes, for all specs of a hook. It raises `PluginError` if a
     class is not a settings class of its spec."""
 
-    def kinds() -> Kinds:
-        return {name: _settings_class(spec, base) for name, spec in specs().items()}
+    def find_kinds() -> Kinds:
+        return {name: _load_settings_class(spec, base) for name, spec in specs().items()}
 
-    return kinds
+    return find_kinds
 
 
 def make_variant(what: str, specs: Mapping[str, ConfiguredSpec], kind: str, settings: Settings) -> Any:
@@ -78,7 +78,7 @@ def make_variant(what: str, specs: Mapping[str, ConfiguredSpec], kind: str, sett
     return host().implementation(specs[kind])(settings)
 
 
-def _settings_class(spec: ConfiguredSpec, base: type[Settings]) -> type[Settings]:
+def _load_settings_class(spec: ConfiguredSpec, base: type[Settings]) -> type[Settings]:
     settings = host().settings(spec)
     if not (isinstance(settings, type) and issubclass(settings, base)):
         raise PluginError(f"{spec.settings} must be a subclass of {base.__module__}.{base.__name__}.")
@@ -87,6 +87,6 @@ def _settings_class(spec: ConfiguredSpec, base: type[Settings]) -> type[Settings
     return settings
 
 
-def _error(kind: str, path: tuple[str, ...], data: Any, **context: str) -> ValidationError:
+def _make_error(kind: str, path: tuple[str, ...], data: Any, **context: str) -> ValidationError:
     details = InitErrorDetails(type=kind, loc=path, input=data, ctx=context)
     return ValidationError.from_exception_data("table", [details])

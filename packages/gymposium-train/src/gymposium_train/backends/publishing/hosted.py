@@ -10,7 +10,7 @@ from gymposium_agents.lora.store import AdapterStore
 from gymposium_train.backends.publishing.kept import AdapterVersions
 
 
-class HostedAdapters(AdapterVersions):
+class HostedAdapterPublisher(AdapterVersions):
     """A publisher that saves the learner's adapter and lets the engine load it.
 
     The engine holds the versions that rollouts may still play, and the past versions in use. A retired version's files

@@ -30,7 +30,7 @@ class AdapterVersions:
         return self._engine.context
 
     def past(self, policy: Policy) -> HostingEngine:
-        self._load(policy)
+        self._load_version(policy)
         self._past.add(policy)
         return self._engine
 
@@ -39,7 +39,7 @@ class AdapterVersions:
         if policy in self._engine.adapters and policy not in self._newest:
             self._engine.retire(policy)
 
-    def _load(self, policy: Policy) -> None:
+    def _load_version(self, policy: Policy) -> None:
         """Load a version into the engine, unless it is already there: the published version needs no second copy."""
         directory = self._store.path(policy)
         if policy not in self._engine.adapters:

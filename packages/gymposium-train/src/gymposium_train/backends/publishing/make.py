@@ -17,12 +17,12 @@ from gymposium_agents.engines.registry import find_engine_spec, make_engine
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.models.loading import LoadedModel
-from gymposium_train.backends.publishing.hosted import HostedAdapters
+from gymposium_train.backends.publishing.hosted import HostedAdapterPublisher
 from gymposium_train.backends.publishing.protocol import Publisher
-from gymposium_train.backends.publishing.shared import SharedAdapter
-from gymposium_train.backends.publishing.whole import HostedModels, WholeModels
+from gymposium_train.backends.publishing.shared import SharedAdapterPublisher
+from gymposium_train.backends.publishing.whole import HostedModelPublisher, ModelPublisher
 from gymposium_train.config import TrainConfig
-from gymposium_train.learner.precision import compute_type
+from gymposium_train.learner.precision import choose_compute_type
 
 
 def make_policy_name(config: TrainConfig, directory: Path) -> str:
@@ -47,22 +47,22 @@ def make_publisher(
     spec, model, staleness = find_engine_spec(config.engine.kind), config.model, config.engine.staleness
     start = make_engine_start(config, loaded)
 
-    def engine() -> HostingEngine:
+    def make_engine() -> HostingEngine:
         return open_engine(config, start, resources)
 
     if model.tune == "full":
-        dtype = compute_type(config.optimizer.precision)
+        dtype = choose_compute_type(config.optimizer.precision)
         exchange = make_exchange(config, directory, resources)  # outlives the engine
-        first = engine()
+        first = make_engine()
         if isinstance(first, WeightsHost):
-            return HostedModels(loaded, first, directory, name, dtype, model.trust, exchange=exchange)
+            return HostedModelPublisher(loaded, first, directory, name, dtype, model.trust, exchange=exchange)
         count = 1 if spec.shares_learner else staleness + 1
-        engines = [_make_transformers_engine(spec, one) for one in (first, *(engine() for _ in range(count - 1)))]
-        return WholeModels(loaded, engines, directory, name, dtype, model.trust)
+        engines = [_make_transformers_engine(spec, one) for one in (first, *(make_engine() for _ in range(count - 1)))]
+        return ModelPublisher(loaded, engines, directory, name, dtype, model.trust)
     store = AdapterStore(directory, name)
     if spec.shares_learner:
-        return SharedAdapter(_make_transformers_engine(spec, engine()), store)
-    return HostedAdapters(engine(), loaded.model, store, staleness)
+        return SharedAdapterPublisher(_make_transformers_engine(spec, make_engine()), store)
+    return HostedAdapterPublisher(make_engine(), loaded.model, store, staleness)
 
 
 def open_engine(config: TrainConfig, start: EngineStart, resources: ExitStack) -> HostingEngine:
@@ -101,7 +101,7 @@ def make_engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
 
 def name_compute_type(config: TrainConfig) -> str:
     """Return the name of the run's number type for computation, such as `bfloat16`."""
-    return str(compute_type(config.optimizer.precision)).removeprefix("torch.")
+    return str(choose_compute_type(config.optimizer.precision)).removeprefix("torch.")
 
 
 def make_exchange(config: TrainConfig, directory: Path, resources: ExitStack) -> Path:

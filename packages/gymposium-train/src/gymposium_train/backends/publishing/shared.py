@@ -21,7 +21,7 @@ def make_shared_engine(start: EngineStart, settings: NoSettings) -> HostingEngin
     return start.learner.engine()
 
 
-class SharedAdapter(AdapterVersions):
+class SharedAdapterPublisher(AdapterVersions):
     """A LoRA publisher whose engine plays the learner's own adapter.
 
     Past versions are saved to disk and loaded beside it on demand. They are frozen, and active only while they answer,

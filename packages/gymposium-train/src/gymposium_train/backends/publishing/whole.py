@@ -20,7 +20,7 @@ from gymposium_agents.modeling.sources import NO_TRUST, Trust
 from gymposium_agents.models.loading import LoadedModel, load_model
 
 
-class KeptModels:
+class ModelVersions:
     """Base class of publishers for full fine-tuning. Each kept version is a directory. A past opponent is loaded into
     this process, and stays in memory until it is released."""
 
@@ -32,7 +32,7 @@ class KeptModels:
         self._directory, self._name, self._dtype, self._trust = directory, name, dtype, trust
         self._past: dict[Policy, TransformersEngine] = {}
 
-    def _keep(self, policy: Policy, write: Callable[[Path], object]) -> None:
+    def _keep_version(self, policy: Policy, write: Callable[[Path], object]) -> None:
         """Keep a version, unless it is already kept. `write` writes it to a directory."""
         target = self._version_path(policy)
         sweep(self._directory, f"{self._name}-v")
@@ -58,7 +58,7 @@ class KeptModels:
         return self._directory / f"{self._name}-v{policy.version:09d}"
 
 
-class WholeModels(KeptModels):
+class ModelPublisher(ModelVersions):
     """A publisher for full fine-tuning with engines in this process.
 
     Either one engine plays the learner's model directly, or the weights are copied to several engines' models in turn.
@@ -73,7 +73,7 @@ class WholeModels(KeptModels):
         dtype: torch.dtype,
         trust: Trust = NO_TRUST,
     ) -> None:
-        """The other arguments are as in `KeptModels`."""
+        """The other arguments are as in `ModelVersions`."""
         super().__init__(learning, directory, name, dtype, trust)
         self._playing = deque(engines)
         """The engines. The last one has the newest version."""
@@ -93,10 +93,10 @@ class WholeModels(KeptModels):
 
     def keep(self, policy: Policy) -> None:
         (model,) = (engine.model for engine in self._playing if engine.policy == policy)
-        self._keep(policy, LoadedModel(model, self._learning.chat).save)
+        self._keep_version(policy, LoadedModel(model, self._learning.chat).save)
 
 
-class HostedModels(KeptModels):
+class HostedModelPublisher(ModelVersions):
     """A publisher for full fine-tuning with an engine outside this process, such as vLLM servers. Weights are passed as
     files.
 
@@ -115,7 +115,7 @@ class HostedModels(KeptModels):
         exchange: Path,
     ) -> None:
         """`exchange` is a directory for the weights that the engine reads, rounded to `dtype`. It is emptied first. The
-        other arguments are as in `KeptModels`.
+        other arguments are as in `ModelVersions`.
 
         Raises `GymposiumError` if it cannot be made."""
         super().__init__(learning, directory, name, dtype, trust)
@@ -142,12 +142,12 @@ class HostedModels(KeptModels):
         return self._engine
 
     def keep(self, policy: Policy) -> None:
-        def write(staging: Path) -> None:
+        def write_weights(staging: Path) -> None:
             # the learner may have moved on
             shutil.copytree(self._exchange / str(policy), staging, dirs_exist_ok=True)
             self._learning.chat.tokenizer.save_pretrained(staging)
 
-        self._keep(policy, write)
+        self._keep_version(policy, write_weights)
 
     def _remove_others(self, policy: Policy) -> None:
         """Remove the exchange files of all other versions."""

@@ -10,7 +10,7 @@ from torch.distributed.tensor import DTensor
 from gymposium_train.learner.parallel.world import Processes
 
 
-def full(tensor: Tensor) -> Tensor:
+def all_gather_tensor(tensor: Tensor) -> Tensor:
     """Return the whole tensor in every process. Collective: all processes must call it."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
@@ -26,7 +26,7 @@ def gather_tensor(tensor: Tensor, world: Processes) -> Tensor | None:
             dist.send(mine, dst=0)
         return None
     whole = torch.empty(tensor.shape, dtype=tensor.dtype)
-    for rank, part in enumerate(_parts(whole, world)):
+    for rank, part in enumerate(_split_tensor(whole, world)):
         if rank == 0:
             part.copy_(mine)
         elif len(part):
@@ -47,7 +47,7 @@ def broadcast_tensor(whole: Tensor | None, like: Tensor, world: Processes) -> Te
         if len(mine):
             dist.recv(mine, src=0)
     else:
-        for rank, part in enumerate(_parts(whole.to("cpu", like.dtype), world)):
+        for rank, part in enumerate(_split_tensor(whole.to("cpu", like.dtype), world)):
             if rank == 0:
                 mine.copy_(part)
             elif len(part):
@@ -57,7 +57,7 @@ def broadcast_tensor(whole: Tensor | None, like: Tensor, world: Processes) -> Te
     )
 
 
-def _parts(whole: Tensor, world: Processes) -> list[Tensor]:
+def _split_tensor(whole: Tensor, world: Processes) -> list[Tensor]:
     """Return the part of each process, by rank. FSDP2 splits the first dimension like `Tensor.chunk`, so parts may be
     empty."""
     size = -(-len(whole) // world.size)

@@ -19,7 +19,7 @@ from gymposium_train.learner.parallel.parts import broadcast_tensor
 from gymposium_train.learner.parallel.world import Processes
 
 
-def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) -> None:
+def shard_model(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) -> None:
     """Shard a model, keeping only this process's part.
 
     `whole` is the module called once per micro-batch. It contains every part of `model` that runs. Modules outside the
@@ -28,14 +28,14 @@ def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) ->
     model without a LoRA computes in `dtype`, one with a LoRA in the types of its parameters.
 
     Raises `GymposiumError` if a trained parameter is not part of `whole`."""
-    mesh = init_device_mesh(_device().type, (world.size,))
+    mesh = init_device_mesh(_find_device().type, (world.size,))
     kinds = set(model._no_split_modules or ())
     groups: list[Any] = [module for module in whole.modules() if type(module).__name__ in kinds]
     precision = MixedPrecisionPolicy(
         param_dtype=None if hasattr(model, "peft_config") else dtype, reduce_dtype=torch.float32
     )
     for module in [*groups, whole]:
-        module.register_forward_hook(_without_views)
+        module.register_forward_hook(_copy_views)
         fully_shard(module, mesh=mesh, reshard_after_forward=True, mp_policy=precision)
         module.set_gradient_divide_factor(1.0)
         module.set_force_sum_reduction_for_comms(True)  # gloo only supports sums
@@ -47,23 +47,23 @@ def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) ->
         )
 
 
-def _without_views(module: nn.Module, inputs: Any, output: Any) -> Any:
+def _copy_views(module: nn.Module, inputs: Any, output: Any) -> Any:
     """Return a layer's output with its views replaced by copies. OPT's layers, for example, return views. FSDP2 gathers
     a layer's weights when the gradient of its output arrives, but an in-place operation on a view would prevent
     that."""
     if isinstance(output, Tensor):
         return output.clone() if output.requires_grad and output._base is not None else output
     if type(output) in (tuple, list):
-        return type(output)(_without_views(module, inputs, one) for one in output)
+        return type(output)(_copy_views(module, inputs, one) for one in output)
     return output
 
 
 @torch.no_grad()
-def fill(model: Any, whole: Any | None, world: Processes) -> None:
+def fill_model(model: Any, whole: Any | None, world: Processes) -> None:
     """Allocate memory for a sharded model on the `meta` device, and fill it from `whole`, the complete model of the
     first process. The other processes pass None. Each process receives its part of one tensor at a time. Collective:
     all processes must call it."""
-    model.to_empty(device=_device())
+    model.to_empty(device=_find_device())
     values = {} if whole is None else {**dict(whole.named_parameters()), **dict(whole.named_buffers())}
     for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
         value = broadcast_tensor(values[name].detach() if world.leads else None, tensor, world)
@@ -73,6 +73,6 @@ def fill(model: Any, whole: Any | None, world: Processes) -> None:
             tensor.copy_(value)
 
 
-def _device() -> torch.device:
+def _find_device() -> torch.device:
     """Return the device that this process learns on."""
     return torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")

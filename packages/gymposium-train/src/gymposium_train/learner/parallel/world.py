@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 
-from gymposium_train.util.processes import processes
+from gymposium_train.util.processes import count_processes
 
 T = TypeVar("T")
 
@@ -94,10 +94,10 @@ ALONE = Processes()
 
 
 @contextmanager
-def joined() -> Iterator[Processes]:
+def join_processes() -> Iterator[Processes]:
     """Connect the processes started by torchrun during the block. Yields `ALONE` if torchrun did not start this
     process. Each process uses a different GPU, if the machine has GPUs."""
-    if processes() == 1:
+    if count_processes() == 1:
         yield ALONE
         return
     backend = "gloo"

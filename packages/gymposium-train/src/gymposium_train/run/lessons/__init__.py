@@ -1,7 +1,7 @@
 """Cold start: supervised fine-tuning before reinforcement learning, on random moves or on chat files."""
 
 from gymposium_train.run.lessons.chats import read_chats
-from gymposium_train.run.lessons.imitation import Ending, batches, cosine, imitate
+from gymposium_train.run.lessons.imitation import ColdStartProgress, compute_cosine_rate, imitate_batches, mix_batches
 from gymposium_train.run.lessons.lessons import (
     Lesson,
     Lessons,
@@ -9,25 +9,25 @@ from gymposium_train.run.lessons.lessons import (
     exceeds_characters,
     list_moves,
     list_texts,
-    tokenized,
+    tokenize_lessons,
 )
-from gymposium_train.run.lessons.random_play import RandomPlay, all_moves, paid_moves, winners_moves
+from gymposium_train.run.lessons.random_play import RandomPlay, list_all_moves, list_paid_moves, list_winners_moves
 
 __all__ = [
-    "Ending",
+    "ColdStartProgress",
     "Lesson",
     "Lessons",
     "RandomPlay",
-    "all_moves",
-    "batches",
-    "cosine",
+    "compute_cosine_rate",
     "encode_prompt",
     "exceeds_characters",
-    "imitate",
+    "imitate_batches",
+    "list_all_moves",
     "list_moves",
+    "list_paid_moves",
     "list_texts",
-    "paid_moves",
+    "list_winners_moves",
+    "mix_batches",
     "read_chats",
-    "tokenized",
-    "winners_moves",
+    "tokenize_lessons",
 ]

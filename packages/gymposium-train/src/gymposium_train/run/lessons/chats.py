@@ -70,16 +70,16 @@ def _read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
     if "\\u" in line and not is_encodable(json.dumps(data, ensure_ascii=False)):
         raise BadOption(f"{where}: a text has a lone surrogate, which is not a character. Remove it.")
     _check_thinking(data, where, thinking)
-    tools = _tools(data.get("tools"), where)
+    tools = _parse_tools(data.get("tools"), where)
     if "messages" in data:
-        messages, start = _messages(data["messages"], f"{where}: messages"), 0
+        messages, start = _parse_messages(data["messages"], f"{where}: messages"), 0
     elif "prompt" in data and "completion" in data:
-        before = _messages(data["prompt"], f"{where}: prompt")
-        messages, start = (*before, *_messages(data["completion"], f"{where}: completion")), len(before)
+        before = _parse_messages(data["prompt"], f"{where}: prompt")
+        messages, start = (*before, *_parse_messages(data["completion"], f"{where}: completion")), len(before)
     else:
         raise BadOption(f"{where}: has neither messages nor prompt and completion. {_FORMS}")
     replies = [n for n in range(start, len(messages)) if messages[n]["role"] == "assistant"]
-    legal = _legal_moves(data, len(replies), where)
+    legal = _parse_legal_moves(data, len(replies), where)
     if not replies:
         raise BadOption(f"{where}: the assistant's reply is missing or empty. Remove the line.")
     for n, moves in zip(replies, legal, strict=True):
@@ -89,18 +89,18 @@ def _read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
         yield Lesson(messages[:n], messages[n]["content"], where, legal=moves, calls=calls, tools=tools)
 
 
-def _messages(data: Any, where: str) -> tuple[Message, ...]:
+def _parse_messages(data: Any, where: str) -> tuple[Message, ...]:
     if not isinstance(data, list):
         raise BadOption(f"{where} must be a list of messages, not {type(data).__name__}. {_FORMS}")
     if len(data) > _MOST_MESSAGES:
         raise BadOption(f"{where} has {len(data):,} messages, more than {_MOST_MESSAGES:,}. Split the conversation.")
-    return tuple(_message(message, f"{where}, message {number}") for number, message in enumerate(data))
+    return tuple(_parse_message(message, f"{where}, message {number}") for number, message in enumerate(data))
 
 
-def _message(data: Any, where: str) -> Message:
+def _parse_message(data: Any, where: str) -> Message:
     if not isinstance(data, dict):
         raise BadOption(f'{where} is not an object. Write {{"role": "user", "content": "…"}}.')
-    role, content, calls = data.get("role"), data.get("content"), _calls(data.get("tool_calls"), where)
+    role, content, calls = data.get("role"), data.get("content"), _parse_calls(data.get("tool_calls"), where)
     if role not in _ROLES:
         raise BadOption(f"{where} has the unknown role {role!r}. Use one of: {', '.join(_ROLES)}.")
     if content is None and calls:
@@ -113,7 +113,7 @@ def _message(data: Any, where: str) -> Message:
     return {**message, "tool_calls": calls} if calls else message
 
 
-def _calls(data: Any, where: str) -> tuple[Call, ...]:
+def _parse_calls(data: Any, where: str) -> tuple[Call, ...]:
     """Return the calls of a message, if any."""
     try:
         return tuple(Call.parse(one["function"]) for one in data or ())
@@ -124,7 +124,7 @@ def _calls(data: Any, where: str) -> tuple[Call, ...]:
         ) from error
 
 
-def _tools(data: Any, where: str) -> tuple[Tool, ...]:
+def _parse_tools(data: Any, where: str) -> tuple[Tool, ...]:
     """Return the tools of a line, if any."""
     try:
         functions = [one["function"] for one in data or ()]
@@ -136,7 +136,7 @@ def _tools(data: Any, where: str) -> tuple[Tool, ...]:
         ) from error
 
 
-def _legal_moves(data: Mapping[str, Any], replies: int, where: str) -> list[tuple[str, ...] | None]:
+def _parse_legal_moves(data: Mapping[str, Any], replies: int, where: str) -> list[tuple[str, ...] | None]:
     """Return the legal moves of each reply of a line, or None for free-text moves and lines from other sources. Raises
     `BadOption` if a line from `gymposium synth` lacks them, and for anything but lists of moves."""
     origin = data.get(DATA)

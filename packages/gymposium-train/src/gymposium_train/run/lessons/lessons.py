@@ -74,7 +74,9 @@ def list_moves(lessons: Iterable[Lesson]) -> Iterator[str]:
         yield from lesson.legal or ()
 
 
-def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: int, form: Reader = _BARE) -> Lessons:
+def tokenize_lessons(
+    lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: int, form: Reader = _BARE
+) -> Lessons:
     """Tokenize lessons with the model's chat template. `room` limits the tokens of a prompt and its reply together, and
     `max_tokens` those of a reply in play. `form` is the form of the replies.
 
@@ -121,7 +123,7 @@ def exceeds_characters(lesson: Lesson, room: int) -> bool:
 def encode_prompt(lesson: Lesson, chat: Chat) -> Tokens:
     """Return the tokens of the conversation before a lesson's reply. Raises `BadOption` with file and line if the chat
     template rejects the conversation."""
-    with _refused_at(lesson):
+    with _locate_errors(lesson):
         if len(lesson.messages) == 1 and lesson.messages[0]["role"] == "user":
             return chat.prompt(lesson.messages[0]["content"], lesson.tools)  # cached, because many prompts begin alike
         return chat.conversation(lesson.messages, lesson.tools)
@@ -130,12 +132,12 @@ def encode_prompt(lesson: Lesson, chat: Chat) -> Tokens:
 def _encode_reply(lesson: Lesson, chat: Chat) -> Tokens:
     """Return the tokens of a reply with calls. Raises `BadOption` with file and line for calls that cannot be
     written."""
-    with _refused_at(lesson):
+    with _locate_errors(lesson):
         return chat.reply(lesson.reply, lesson.calls)
 
 
 @contextmanager
-def _refused_at(lesson: Lesson) -> Iterator[None]:
+def _locate_errors(lesson: Lesson) -> Iterator[None]:
     """Convert errors from the chat to `BadOption` with the lesson's file and line."""
     try:
         yield

@@ -102,7 +102,7 @@ class RandomPlay:
             finished += self.play(missing)
             kept = KEPT[self._keep](finished)
             wanted = math.ceil((lessons - len(kept)) * len(finished) / max(1, len(kept)))
-            missing = self._allowed(min(max(1, wanted), len(finished)))
+            missing = self._count_allowed(min(max(1, wanted), len(finished)))
         if finished and not kept:
             raise GymposiumError(
                 f"No move of {len(finished)} random matches of {self._game.name} is worth imitating with "
@@ -115,9 +115,9 @@ class RandomPlay:
     def play(self, matches: int) -> list[MatchResult]:
         """Play this many more matches, or all that are left, and return those that ended. Raises `GymposiumError` if
         all broke off."""
-        numbers = range(self._played, self._played + self._allowed(matches))
+        numbers = range(self._played, self._played + self._count_allowed(matches))
         self._played = numbers.stop
-        results = list(record_matches(play(map(self._job, numbers)), self._each))
+        results = list(record_matches(play(map(self._make_job, numbers)), self._each))
         ended = [played for played in results if not played.ending.broke_off]
         if results and not ended:
             raise GymposiumError(
@@ -125,7 +125,7 @@ class RandomPlay:
             )
         return ended
 
-    def _job(self, number: int) -> MatchJob:
+    def _make_job(self, number: int) -> MatchJob:
         # one seed for the deal and the authors, whose random streams differ
         seed = stream(self._seed, self._tag, number).getrandbits(48)
         authors = [self._author] * self._game.seats
@@ -133,16 +133,16 @@ class RandomPlay:
             f"{self._tag}-{number}", self._game, authors, seed, player_seed=seed, store_returns=self._keep == "paid"
         )
 
-    def _allowed(self, matches: int) -> int:
+    def _count_allowed(self, matches: int) -> int:
         return matches if self._matches is None else min(matches, self._matches - self._played)
 
 
-def all_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
+def list_all_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
     """Return the lessons of every move of every seat."""
     return [turn.trace for played in finished for turn in played.turns]
 
 
-def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
+def list_paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
     """Return the lessons of every move that was paid before the seat's next turn, and one in `UNPAID` of the others.
     Without those, a model does not learn to answer when no move pays. Returns an empty list if no move was paid.
 
@@ -160,12 +160,12 @@ def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
     return paid + others[::UNPAID] if paid else []
 
 
-def winners_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
+def list_winners_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
     """Return the lessons of every move by a winning seat. Seats that tie for first place count as winners if another
     seat did worse. In a single-player or cooperative game, uses the best matches (`BEST_SHARE`)."""
     if finished and _wins_together(finished[0].job.game):
         best = sorted(finished, key=lambda played: -played.returns[0])
-        return all_moves(best[: math.ceil(len(finished) * BEST_SHARE)])
+        return list_all_moves(best[: math.ceil(len(finished) * BEST_SHARE)])
     return [
         turn.trace
         for played in finished
@@ -180,8 +180,8 @@ def _wins_together(game: Game) -> bool:
 
 
 KEPT: Mapping[Keep, Callable[[Sequence[MatchResult]], list[Lesson]]] = {
-    "winners": winners_moves,
-    "all": all_moves,
-    "paid": paid_moves,
+    "winners": list_winners_moves,
+    "all": list_all_moves,
+    "paid": list_paid_moves,
 }
 """Functions that select moves of finished matches, by value of `cold_start.keep`."""
