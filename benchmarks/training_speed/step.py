@@ -46,6 +46,10 @@ def config_for(context: str, scale: Scale) -> TrainConfig:
         {
             "games": ("tic_tac_toe",),
             "steps": 1000,
+            # the policy's loss alone, as on the other sides: no critic, no reference, no bonus
+            "credit": {"kind": "grpo"},
+            "kl": {"weight": 0.0},
+            "entropy": {"weight": 0.0},
             "legality": {"weight": 0.0},
             "model": {"tune": "full"},
             "prompting": {"context": context, "on_illegal": "random", **asdict(SAMPLING)},

@@ -34,7 +34,7 @@ class PlaceScores(NamedTuple):
     move_entropy: Tensor | None = None
     """[N]: entropies in nats among the tokens that continue a legal reply. None if no sequence names them or entropies
     were not requested."""
-    compute_illegality: Tensor | None = None
+    illegality: Tensor | None = None
     """[N]: the negative logarithm of the total probability of tokens that continue a legal reply. None if no sequence
     names them."""
     is_likeliest: Tensor | None = None

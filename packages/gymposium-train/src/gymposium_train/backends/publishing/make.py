@@ -78,7 +78,7 @@ def open_engine(config: TrainConfig, start: EngineStart, resources: ExitStack) -
 
 def release_unused_memory() -> None:
     """Return the GPU memory of deleted tensors to the device. Does nothing if this process uses no GPU."""
-    if torch.cuda.is_initialized():
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         gc.collect()  # players and engines may be in reference cycles
         torch.cuda.empty_cache()
 

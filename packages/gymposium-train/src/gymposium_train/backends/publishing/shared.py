@@ -37,7 +37,7 @@ class SharedAdapterPublisher(AdapterVersions):
         self._engine.weights_changed(policy)
         self._newest.append(policy)
         for past in self._past:
-            self._load(past)  # a version that was current until now
+            self._load_version(past)  # a version that was current until now
         return self._engine
 
     def keep(self, policy: Policy) -> None:
