@@ -67,6 +67,25 @@ GAE = "credit.kind=gae"
             ("rollout.group_size=1", "credit.kind=rae", "reward=ruler(m?base_url=http://127.0.0.1:9/v1)"),
             "reward=ruler(m?base_url=http://127.0.0.1:9/v1) compares the matches of a group",
         ),
+        *(
+            (
+                ("rollout.replace_tied=2", f"credit.kind={kind}"),
+                f"credit.kind={kind} also learns from groups with equal",
+            )
+            for kind in ("gae", "gigpo", "baseline", "rae")
+        ),
+        (
+            ("rollout.replace_tied=2", "credit.kind=grpo", "reward=ruler(m?base_url=http://127.0.0.1:9/v1)"),
+            "asks a judge, which would have to rate each group twice",
+        ),
+        (
+            ("rollout.replace_tied=2", "credit.kind=grpo", "kl.weight=0.1", "kl.estimator=k1"),
+            "rollout.replace_tied = 2: kl.estimator=k1 changes the reward of each match",
+        ),
+        (
+            ("overlong.mode=penalize", "overlong.buffer=30", "prompting.max_tokens=24"),
+            "overlong.buffer = 30: more than prompting.max_tokens=24",
+        ),
         (("reward=clipped(1)", "credit.kind=grpo"), "credit.kind=grpo uses the reward of whole matches"),
         (("credit.kind=gigpo", "prompting.context=full"), "prompting.context = full: credit.kind=gigpo compares turns"),
         (("model.tune=full", "model.load=4bit"), "model.load = 4bit: quantized weights cannot be trained"),

@@ -273,6 +273,54 @@ def test_too_many_broken_matches_stop_the_run() -> None:
         MatchRollouts(planner, most_broken=0.5).roll_out(0, lambda: None)
 
 
+def replay_ties(
+    planner: MatchPlanner, schedule: Schedule, most: int, tied: Callable[[MatchGroup], bool]
+) -> tuple[StepRollout[MatchGroup], list[MatchResult]]:
+    """The rollout of the first step, in which groups are tied as told, and its matches."""
+    told: list[MatchResult] = []
+    source = MatchRollouts(planner, LocalExecutor(schedule), told.append, most_replaced=most)
+    source.are_tied = lambda groups: all(map(tied, groups))
+    return source.roll_out(0, lambda: None), told
+
+
+def is_lost(group: MatchGroup) -> bool:
+    return {one.result for one in group.trajectories} == {"loss"}
+
+
+@pytest.mark.parametrize("opponents", [{"random": 1.0}, {"self": 1.0, "past": 1.0}])
+def test_tied_groups_are_replaced(who: Who, new_cast: Any, opponents: dict[str, float]) -> None:
+    """Whatever the order in which matches end. Groups of one, so that each has one result."""
+    found = []
+    for schedule in ("rounds", "streaming"):
+        planner = who(new_cast(), GAMES[:2], opponents, groups=12, group_size=1)
+        rollout, told = replay_ties(planner, schedule, 1000, is_lost)  # type: ignore[arg-type]
+        assert not any(map(is_lost, rollout.groups)) or "self" in opponents
+        replaced = int(rollout.metrics["rollout/groups_replaced"])
+        assert replaced > 0
+        assert all(map(is_lost, rollout.replaced))
+        assert len(told) == rollout.metrics["rollout/matches"] == 12 + replaced
+        assert len({played.job.id for played in told}) == len({played.job.seed for played in told}) == 12 + replaced
+        found.append(sorted((g.game.name, g.seat, g.opponent, g.trajectories[0].match) for g in rollout.groups))
+    assert found[0] == found[1]
+    if "self" not in opponents:
+        plain = who(new_cast(), GAMES[:2], opponents, groups=12, group_size=1).plan(0)
+        roles = sorted((one.game.name, one.seats[0]) for one in plain)
+        assert [role[:2] for role in found[0]] == roles, "the same games and seats"
+
+
+def test_replacements_have_a_cap_and_count_in_results(who: Who, new_cast: Any) -> None:
+    planner = who(new_cast(), ["tic_tac_toe"], groups=4, group_size=2)
+    rollout, told = replay_ties(planner, "rounds", 3, lambda group: True)
+    assert rollout.metrics["rollout/groups_replaced"] == len(rollout.replaced) == 3
+    assert len(rollout.groups) == 4
+    assert rollout.metrics["rollout/matches"] == len(told) == 14
+    scores = planner.curricula["tic_tac_toe"].scores
+    assert len(scores) == 14, "leaving out ties would bias the curriculum"
+    without, _ = replay_ties(who(new_cast(), ["tic_tac_toe"]), "rounds", 0, lambda group: True)
+    assert without.replaced == []
+    assert "rollout/groups_replaced" not in without.metrics
+
+
 def test_rollouts_leave_global_rng_state_alone(who: Who, new_cast: Any) -> None:
     before = random.getstate()
     played_by(who(new_cast(), GAMES, {"random": 1.0, "past": 1.0, "self": 1.0}))

@@ -65,6 +65,24 @@ def test_too_long_rows_are_dropped_not_truncated(
     assert weighed[0] == tied
 
 
+@given(st.lists(TURNS, min_size=1, max_size=4), st.sampled_from(["token", "turn", "sequence"]), st.data())
+def test_masked_replies_have_no_weight(
+    given_turns: list[list[tuple[int, int, bool]]], aggregate: str, data: st.DataObject
+) -> None:
+    made = [make(turns, key) for key, turns in enumerate(given_turns)]
+    cut = []
+    for turn in (turn for one in made for turn in one.trajectory.turns):
+        cut.append(data.draw(st.booleans()))
+        turn.trace.completion.finish_reason = "length" if cut[-1] else "stop"
+    groups = [RatedGroup((one,)).assign([(1.0,) * len(one.rewards)]) for one in made]
+    weighed = weigh_turns(groups, aggregate, 10_000, mask_cut_off=True)  # type: ignore[arg-type]
+    spans = [span for group in weighed for one in group.episodes for span in one.spans]
+    assert [span.weight == 0.0 for span in spans] == cut
+    assert math.fsum(span.weight * len(span) for span in spans) == pytest.approx(0.0 if all(cut) else 1.0)
+    unmasked = weigh_turns(groups, aggregate, 10_000)  # type: ignore[arg-type]
+    assert all(span.weight > 0.0 for group in unmasked for one in group.episodes for span in one.spans)
+
+
 @given(TURNS, st.data(), st.floats(0.01, 1.0), st.booleans())
 def test_k1_penalty_is_subtracted_from_rewards(
     turns: list[tuple[int, int, bool]], data: st.DataObject, weight: float, split: bool

@@ -27,6 +27,7 @@ from gymposium_train.config import (
     Kl,
     Legality,
     Optimizer,
+    Overlong,
     Prompting,
     RolloutSettings,
     Samples,
@@ -127,6 +128,25 @@ def test_legal_replies_are_recorded_only_for_loss_terms(
         assert metrics["train/move_entropy"] > 0.0
     if legality:
         assert metrics["train/illegality"] > 0.0
+
+
+@pytest.mark.parametrize("mode", ["fail", "mask", "penalize"])
+def test_cut_off_replies_are_treated_as_set(model_directory: Path, tmp_path: Path, mode: Any) -> None:
+    """The untrained model hardly ever ends a reply within two tokens."""
+    settings = {"overlong": Overlong(mode=mode), "prompting": Prompting(max_tokens=2), "stages": SELF}
+    groups: list[Any] = []
+    with training(model_directory, tmp_path, **settings) as mine:
+        mine.keep = lambda step, rated: groups.extend(rated)
+        metrics = mine.learn(0, mine.play(0))
+    episodes = [one for group in groups if not group.tied for one in group.episodes]
+    cut = [turn.reading == "cut off" for one in episodes for turn in one.trajectory.turns]
+    assert cut.count(True) > 1
+    assert any(cut)
+    weights = [span.weight for one in episodes for span in one.spans]
+    assert [not weight for weight in weights] == (cut if mode == "mask" else [False] * len(cut))
+    assert metrics.get("train/turns_masked") == (cut.count(True) if mode == "mask" else None)
+    assert metrics["train/rows_too_long"] == 0
+    assert metrics.get("rollout/reward/overlong", 0.0) < 0.0 or mode != "penalize"
 
 
 def test_step_reports_speed_and_times(model_directory: Path, tmp_path: Path) -> None:

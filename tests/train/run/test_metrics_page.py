@@ -16,6 +16,7 @@ EVERYTHING = (
     "rollout.groups=6",
     "pool.every=1",
     "credit.kind=gae",
+    "overlong.mode=mask",
     "entropy.weight=0.01",
     "legality.weight=0.1",
     "kl.weight=0.01",
@@ -28,11 +29,13 @@ EVERYTHING = (
     "control=true",
 )
 """All that adds metrics of its own."""
+REPLACING = ("rollout.replace_tied=1", "steps=1", "evaluation.every=0", "evaluation.curve_matches=")
+"""What `EVERYTHING` conflicts with."""
 
 
 @pytest.fixture(scope="module")
 def run_metrics(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> set[str]:
-    """All names in the metrics of two runs that together have every metric."""
+    """All names in the metrics of runs that together have every metric."""
     folder = tmp_path_factory.mktemp("runs")
     chats = folder / "chats.jsonl"
     lines = [
@@ -47,7 +50,8 @@ def run_metrics(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> 
         "cold_start.epochs=1",
         "cold_start.validation=0.5",
     )
-    runs = [start_run(folder / name, quick_config(*more)) for name, more in (("all", EVERYTHING), ("epochs", epochs))]
+    settings = {"all": EVERYTHING, "epochs": epochs, "replacing": REPLACING}
+    runs = [start_run(folder / name, quick_config(*more)) for name, more in settings.items()]
     return {name for run in runs for entry in run.metrics() for name in entry} - {"stage", "step"}
 
 

@@ -33,6 +33,16 @@ CRITIC = ('games=["kuhn_poker", "tic_tac_toe"]', "credit.kind=gae", "model.tune=
 """A value head with an optimizer of its own, and all weights."""
 
 
+FILTERS = (
+    "rollout.replace_tied=3",
+    "rollout.groups=4",
+    "rollout.group_size=2",
+    "overlong.mode=penalize",
+    "prompting.max_tokens=4",
+)
+"""Groups that replace tied ones, and rewards that depend on lengths."""
+
+
 @pytest.fixture(scope="module")
 def children() -> Any:
     """Processes that have imported everything already, so that most of their time is the run."""
@@ -120,6 +130,7 @@ def records(file: Path) -> list[dict[str, Any]]:
     ("overrides", "without", "every"),
     [
         pytest.param(SELF_PLAY, (), 2, id="self-play, every second moment"),
+        pytest.param(FILTERS, (), 5, id="filters, every fifth moment"),
         pytest.param(SELF_PLAY, (), 1, id="self-play", marks=pytest.mark.slow),
         pytest.param(CRITIC, ("model.lora",), 1, id="critic", marks=pytest.mark.slow),
     ],
@@ -144,6 +155,9 @@ def test_repeatedly_killed_run_ends_with_the_same_numbers(
     for name in ("cold_start", "train", "eval"):
         assert records(run.matches(name)) == records(whole.matches(name))
     assert read_kept_groups(run.samples_file) == read_kept_groups(whole.samples_file)
+    if overrides == FILTERS:
+        assert sum(m.get("rollout/groups_replaced", 0) for m in run.metrics()) > 0
+        assert all("rollout/reward/overlong" in m for m in run.metrics() if m["stage"] == "train")
     assert {step for step, _ in read_kept_groups(run.samples_file)} == {1, config.steps}
 
 

@@ -15,7 +15,7 @@ from gymposium_train.config.learn import (
 )
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Keep, Samples
 from gymposium_train.config.model import Lora, Model
-from gymposium_train.config.play import Pool, Prompting, RolloutSettings, Stage
+from gymposium_train.config.play import Overlong, Pool, Prompting, RolloutSettings, Stage
 from gymposium_train.config.root import TrainConfig
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Mismatch",
     "Model",
     "Optimizer",
+    "Overlong",
     "Pool",
     "Precision",
     "Prompting",

@@ -47,6 +47,7 @@ def find_contradictions(config: TrainConfig) -> Iterator[str]:
     rules = chain(
         _list_run_rules(config),
         _list_credit_rules(config),
+        _list_tie_rules(config),
         _list_model_rules(config),
         _list_engine_rules(config),
         _list_prompting_rules(config),
@@ -141,6 +142,27 @@ def _list_credit_rules(config: TrainConfig) -> Iterator[Rule]:
     )
 
 
+def _list_tie_rules(config: TrainConfig) -> Iterator[Rule]:
+    if not (number := config.rollout.replace_tied):
+        return
+    kind, credit, start = config.credit.kind, make_credit(config.credit), f"rollout.replace_tied = {number}"
+    yield Rule(
+        not credit.drops_ties,
+        f"{start}: credit.kind={kind} also learns from groups with equal rewards. Set credit.kind=grpo or rloo, or "
+        f"replace_tied=0.",
+    )
+    yield Rule(
+        "ruler" in config.reward,
+        f"{start}: reward={config.reward} asks a judge, which would have to rate each group twice. Set replace_tied=0, "
+        f"or another reward.",
+    )
+    yield Rule(
+        config.kl.weight > 0 and config.kl.estimator == "k1",
+        f"{start}: kl.estimator=k1 changes the reward of each match, so groups are never tied. Set kl.estimator=k2, or "
+        f"replace_tied=0.",
+    )
+
+
 def _list_model_rules(config: TrainConfig) -> Iterator[Rule]:
     yield Rule(config.model.name == "", "model.name: empty. Name a model directory or a hub model.")
     yield Rule(
@@ -202,6 +224,12 @@ def _list_prompting_rules(config: TrainConfig) -> Iterator[Rule]:
             f"prompting.on_illegal = {prompting.on_illegal}: a reply that was not played would share the credit of "
             f"the one that was. Set forfeit or penalty(x).",
         )
+    overlong = config.overlong
+    yield Rule(
+        overlong.mode == "penalize" and overlong.buffer_tokens(prompting.room) > prompting.room,
+        f"overlong.buffer = {overlong.buffer}: more than prompting.max_tokens={prompting.room}, so the shortest reply "
+        f"would be penalized. Set it to at most {prompting.room}.",
+    )
     yield Rule(
         prompting.reply == TOOLS and config.model.name is None,
         f"prompting.reply = {TOOLS}: the chat template of a run's small model does not support tools. Set reply=move, "

@@ -81,6 +81,30 @@ class RolloutSettings(Settings):
     most_broken: float = Field(default=0.5, ge=0.0, le=1.0)
     """Maximum share of a step's matches that may break off because a tool failed. These matches are left out. If more
     break off, the run stops."""
+    replace_tied: int = Field(default=0, ge=0)
+    """Maximum number of tied groups per step to replace. A group is tied if all its matches earned the same reward, so
+    that it teaches nothing. New matches of the same game and seat are played in its place (dynamic sampling, Yu et al.,
+    2025, DAPO). In self-play, the groups of all seats are replaced together and count once. 0: tied groups are only
+    dropped."""
+
+
+class Overlong(Settings):
+    """How learning treats replies cut off at `prompting.max_tokens`. In the match they fail in every mode."""
+
+    mode: Literal["fail", "mask", "penalize"] = "fail"
+    """`fail`: like other failed replies. `mask`: their tokens have no loss, so that a good reply that was only too long
+    is not made less likely. `penalize`: replies within `buffer` tokens of the limit earn less, the longer they are
+    (soft overlong punishment, Yu et al., 2025, DAPO)."""
+    buffer: int | None = Field(default=None, ge=1)
+    """Number of tokens before the limit in which the penalty rises from 0 to `penalty`. Default: a fifth of
+    `prompting.max_tokens`."""
+    penalty: float = Field(default=1.0, gt=0.0)
+    """Penalty for a reply that was cut off. It is part of the turn's reward, so a match loses the sum over its
+    turns."""
+
+    def buffer_tokens(self, limit: int) -> int:
+        """Return the value of `buffer`, or a fifth of `limit` if it is omitted."""
+        return max(1, limit // 5) if self.buffer is None else self.buffer
 
 
 Share = Annotated[float, Field(gt=0.0)]

@@ -23,7 +23,7 @@ from gymposium_train.config.learn import (
 )
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Samples
 from gymposium_train.config.model import Model
-from gymposium_train.config.play import Pool, Prompting, RolloutSettings, Stage
+from gymposium_train.config.play import Overlong, Pool, Prompting, RolloutSettings, Stage
 from gymposium_train.config.source import SOURCES, MatchSettings, SourceSettings
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.make import CREDITS
@@ -68,6 +68,7 @@ class TrainConfig(Settings):
     source: Annotated[SourceSettings, SOURCES] = Field(default_factory=MatchSettings)
     """The source of the trajectories. Plugins add kinds with the hook `gymposium_sources`."""
     rollout: RolloutSettings = Field(default_factory=RolloutSettings)
+    overlong: Overlong = Field(default_factory=Overlong)
     stages: tuple[Stage, ...] = Field(default=(Stage(),), min_length=1)
     """The stages of the curriculum, in order."""
     pool: Pool = Field(default_factory=Pool)

@@ -27,6 +27,12 @@ class UseCondition:
 USES = (
     UseCondition(("budget",), lambda c: c.steps is None, "without steps"),
     UseCondition(("rollout.decisions",), lambda c: c.rollout.groups is None, "without rollout.groups"),
+    UseCondition(("rollout.replace_tied",), lambda c: c.source.kind == "matches", "with source.kind=matches"),
+    UseCondition(
+        ("overlong.buffer", "overlong.penalty"),
+        lambda c: c.overlong.mode == "penalize",
+        "with overlong.mode=penalize",
+    ),
     UseCondition(("legality",), lambda c: c.prompting.reply == "move", "with prompting.reply=move"),
     UseCondition(
         ("kl.final_share", "kl.estimator", "kl.refresh"), lambda c: c.kl.weight > 0, "with a kl.weight above 0"

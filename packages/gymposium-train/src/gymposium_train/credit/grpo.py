@@ -31,6 +31,7 @@ class Grpo(Credit):
 
     settings: GrpoSettings
     needs_groups: ClassVar[bool] = True
+    drops_ties: ClassVar[bool] = True
 
     def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
         return [self._rate_group(group) for group in groups]

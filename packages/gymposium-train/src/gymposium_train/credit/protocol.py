@@ -129,6 +129,8 @@ class Credit(Protocol):
     """Whether trajectories are compared within a group. A group then needs two or more."""
     needs_turn_rewards: ClassVar[bool] = False
     """Whether the reward of each turn matters, and not only the trajectory's sum."""
+    drops_ties: ClassVar[bool] = False
+    """Whether a group whose trajectories all have the same reward teaches nothing and is dropped."""
     compares_states: ClassVar[bool] = False
     """Whether turns with the same prompt are compared. This needs prompts without the match so far."""
 

@@ -26,6 +26,7 @@ class Rloo(Credit):
 
     settings: RlooSettings
     needs_groups: ClassVar[bool] = True
+    drops_ties: ClassVar[bool] = True
 
     def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
         if groups and all(len(group.episodes) == 1 for group in groups):

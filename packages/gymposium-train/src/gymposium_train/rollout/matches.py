@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from gymposium_train.config.source import MatchSettings
 from gymposium_train.config.stages import SELF
 from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, PlannedGroup
 from gymposium_train.rollout.protocol import Executor, SourceStart, StepRollout
+from gymposium_train.rollout.rating import are_tied
 from gymposium_train.rollout.results import Results, name_metrics
 
 
@@ -25,8 +27,27 @@ class LocalExecutor:
 
     schedule: Schedule = "rounds"
 
-    def play(self, jobs: Sequence[MatchJob]) -> Iterator[MatchResult]:
-        return play(jobs, at_once=max(1, len(jobs)), schedule=self.schedule)
+    def play(self, jobs: Iterable[MatchJob]) -> Iterator[MatchResult]:
+        return play(jobs, at_once=sys.maxsize, schedule=self.schedule)
+
+
+class JobFeed:
+    """An iterator over jobs that may grow while the jobs are played."""
+
+    def __init__(self, jobs: Iterable[MatchJob]) -> None:
+        self._waiting = deque(jobs)
+
+    def add(self, jobs: Iterable[MatchJob]) -> None:
+        """Append jobs. They begin in the next round, or after the next reply."""
+        self._waiting.extend(jobs)
+
+    def __iter__(self) -> Iterator[MatchJob]:
+        return self
+
+    def __next__(self) -> MatchJob:
+        if not self._waiting:
+            raise StopIteration
+        return self._waiting.popleft()
 
 
 @dataclass(slots=True)
@@ -39,6 +60,10 @@ class MatchRollouts:
     """Called with each finished match."""
     most_broken: float = 1.0
     """Maximum share of a step's matches that may break off."""
+    most_replaced: int = 0
+    """Maximum number of tied sets per step that are replaced."""
+    are_tied: Callable[[Sequence[MatchGroup]], bool] = lambda groups: False
+    """Returns whether the groups of a set teach nothing."""
 
     @property
     def runs_ahead(self) -> bool:
@@ -47,19 +72,29 @@ class MatchRollouts:
     def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[MatchGroup]:
         """Play the matches of a step. Raises `GymposiumError` if more than `most_broken` of them break off."""
         planned = self.planner.plan(step)
+        replaced = 0
 
         def note_played(played: MatchResult) -> None:
             self.record(played)
             go_on()
 
-        rollout = roll_out(planned, note_played, self.executor)
-        matches, broken = sum(len(one.jobs) for one in planned), sum(rollout.broken.values())
-        if broken > self.most_broken * matches:
+        def replace_tied(one: PlannedGroup, groups: Sequence[MatchGroup]) -> PlannedGroup | None:
+            nonlocal replaced
+            if replaced >= self.most_replaced or not self.are_tied(groups):
+                return None
+            replaced += 1
+            return self.planner.replace(step, one, len(planned))
+
+        rollout = roll_out(planned, note_played, self.executor, replace_tied)
+        matches, broken = int(rollout.metrics["rollout/matches"]), sum(rollout.broken.values())
+        if broken > self.most_broken * (matches + broken):
             raise GymposiumError(
-                f"{broken} of {quantity(matches, 'match')} of step {step + 1} broke off, but "
+                f"{broken} of {quantity(matches + broken, 'match')} of step {step + 1} broke off, but "
                 f"rollout.most_broken={self.most_broken:g}. Most frequent cause: {next(iter(rollout.broken))}"
             )
-        metrics = rollout.metrics | self.planner.note(rollout.groups)
+        metrics = rollout.metrics | self.planner.note([*rollout.groups, *rollout.replaced])
+        if self.most_replaced:
+            metrics["rollout/groups_replaced"] = replaced
         return replace(rollout, metrics=metrics, state=self.planner.state())
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
@@ -75,30 +110,72 @@ class MatchRollouts:
 def make_match_source(settings: MatchSettings, start: SourceStart) -> MatchRollouts:
     """Make the `matches` source."""
     config = start.config
-    planner = MatchPlanner(config, start.games, start.players, start.pace)
-    executor = LocalExecutor(config.engine.schedule)
-    return MatchRollouts(planner, executor, start.record, config.rollout.most_broken)
+    return MatchRollouts(
+        MatchPlanner(config, start.games, start.players, start.pace),
+        LocalExecutor(config.engine.schedule),
+        start.record,
+        config.rollout.most_broken,
+        config.rollout.replace_tied,
+        lambda groups: are_tied(start.reward, groups, config),
+    )
 
 
 def roll_out(
-    planned: Sequence[PlannedGroup], record: Callable[[MatchResult], object], executor: Executor
+    planned: Sequence[PlannedGroup],
+    record: Callable[[MatchResult], object],
+    executor: Executor,
+    replace_tied: Callable[[PlannedGroup, Sequence[MatchGroup]], PlannedGroup | None] = lambda one, groups: None,
 ) -> StepRollout[MatchGroup]:
     """Play the planned matches and group the learner's trajectories. `record` is called with each match as it ends.
+    `replace_tied` is called with each set that ended, and its groups. It returns the set to play in its place, or None.
     Matches with a failed tool are left out. Groups with fewer than two remaining matches are dropped.
 
     Raises `EngineError` if a game's engine fails, and whatever a player raises. Such an error is a bug or a broken
     server: leaving out the match would hide it and bias learning. `record` is called with the unfinished match."""
-    jobs = [job for matches in planned for job in matches.jobs]
-    finished = {played.job.id: played for played in record_matches(executor.play(jobs), record)}
+    sets, replaced = [*planned], set[int]()
+    finished: dict[str, MatchResult] = {}
+    number_of = {job.id: number for number, one in enumerate(sets) for job in one.jobs}
+    jobs = JobFeed(job for one in sets for job in one.jobs)
+    for played in record_matches(executor.play(jobs), record):
+        finished[played.job.id] = played
+        number = number_of[played.job.id]
+        if any(job.id not in finished for job in sets[number].jobs):
+            continue
+        if (other := replace_tied(sets[number], list_groups(sets[number], finished))) is not None:
+            replaced.add(number)
+            number_of |= {job.id: len(sets) for job in other.jobs}
+            sets.append(other)
+            jobs.add(other.jobs)
+    return gather(sets, finished, replaced)
+
+
+def list_groups(matches: PlannedGroup, finished: Mapping[str, MatchResult]) -> list[MatchGroup]:
+    """Return the groups of a set whose matches are finished."""
+    played = [finished[job.id] for job in matches.jobs]
+    whole = [one for one in played if not one.ending.broke_off]
+    least = 2 if len(whole) < len(played) > 1 else 1
+    groups = []
+    for seat in matches.seats:
+        trajectories = [Trajectory.from_match(one, seat) for one in whole if one.ending.seat in (None, seat)]
+        kept = tuple(trajectory for trajectory in trajectories if trajectory.turns)
+        if len(kept) >= least:
+            groups.append(MatchGroup(matches.game, seat, matches.opponent, kept, matches.version, matches.stage))
+    return groups
+
+
+def gather(
+    sets: Sequence[PlannedGroup], finished: Mapping[str, MatchResult], replaced: Collection[int] = ()
+) -> StepRollout[MatchGroup]:
+    """Return the rollout of a step's finished sets. Those with indices in `replaced` count only in the metrics."""
     groups: list[MatchGroup] = []
+    left_out: list[MatchGroup] = []
     total, dropped, silent = Results(), 0, 0
     broken: Counter[str] = Counter()
     opponents: dict[str, Results] = {}
     games: dict[str, Results] = {}
-    for matches in planned:
-        game, opponent = matches.game, matches.opponent
-        kept: dict[int, list[Trajectory]] = {seat: [] for seat in matches.seats}
-        by_name = opponents.setdefault(opponent, Results()), games.setdefault(game.name, Results())
+    for number, matches in enumerate(sets):
+        opponent = matches.opponent
+        by_name = opponents.setdefault(opponent, Results()), games.setdefault(matches.game.name, Results())
         with_outcome = by_name[:1] if opponent == SELF else (total, *by_name)
         for job in matches.jobs:
             played = finished[job.id]
@@ -114,19 +191,13 @@ def roll_out(
                 elif not trajectory.turns:
                     silent += 1
                 else:
-                    kept[trajectory.seat].append(trajectory)
                     for results in with_outcome:
                         results.note_result(trajectory)
-        breaks = any(finished[job.id].ending.broke_off for job in matches.jobs)
-        least = 2 if breaks and len(matches.jobs) > 1 else 1
-        groups += [
-            MatchGroup(game, seat, opponent, tuple(of_seat), matches.version, matches.stage)
-            for seat, of_seat in kept.items()
-            if len(of_seat) >= least
-        ]
+        (left_out if number in replaced else groups).extend(list_groups(matches, finished))
     counts = {"rollout/dropped": dropped, "rollout/silent": silent, "rollout/broken": broken.total()}
     return StepRollout(
         groups,
+        replaced=left_out,
         dropped=dropped,
         silent=silent,
         broken=dict(broken.most_common()),

@@ -44,6 +44,10 @@ class PlannedGroup:
     stage: int
     """The stage of the game's curriculum, counted from 0. Always 0 in a single-player game."""
     jobs: tuple[MatchJob, ...]
+    number: int = 0
+    """The set's number in its step, counted from 0. Sets that replace tied ones have higher numbers."""
+    seat: int = 0
+    """The learner's seat if another player has the other seats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,12 @@ class MatchPlanner:
         versions: dict[Policy, Player] = {}
         roles = enumerate(self._list_roles(step))
         return [self._plan_set(step, number, game, seat, learner, versions) for number, (game, seat) in roles]
+
+    def replace(self, step: int, tied: PlannedGroup, sets: int) -> PlannedGroup:
+        """Plan a set in place of a tied one of the same step, which `plan` gave `sets` sets. The game, the learner's
+        seat and the learner's version stay. All else is drawn anew, independent of what else was replaced."""
+        learner = tied.jobs[0].players[tied.seat]
+        return self._plan_set(step, tied.number + sets, tied.game, tied.seat, learner, {})
 
     def note(self, groups: Sequence[MatchGroup]) -> dict[str, float]:
         """Note the results of a step's matches and return metrics of the stage played. The next stage, the choice of
@@ -209,7 +219,7 @@ class MatchPlanner:
         )
         seats = tuple(range(game.seats)) if opponent == SELF else (seat,)
         stage = self.curricula[game.name].number if game.seats > 1 else 0
-        return PlannedGroup(game, opponent, version, seats, stage, tuple(jobs))
+        return PlannedGroup(game, opponent, version, seats, stage, tuple(jobs), number, seat)
 
     def _draw_opponent(self, game: Game, rng: random.Random) -> tuple[str, Policy | None]:
         if game.seats == 1:

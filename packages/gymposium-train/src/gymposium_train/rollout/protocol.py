@@ -3,7 +3,7 @@ and the source of players."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from gymposium.match import MatchJob, MatchResult
 from gymposium.players.protocol import Player
 from gymposium.plugins.first_party import make_unknown_name
 from gymposium.plugins.host import host
+from gymposium.rewards.protocol import CheckedReward
 from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import RunProgress
@@ -51,6 +52,8 @@ class StepRollout(Generic[G]):
 
     groups: Sequence[G] = ()
     """The nonempty groups, in an order determined by the seed."""
+    replaced: Sequence[G] = ()
+    """The tied groups that others replaced. Nothing is learned from them."""
     dropped: int = 0
     """Number of trajectories left out because another seat forfeited. Their results would be meaningless."""
     silent: int = 0
@@ -104,6 +107,8 @@ class SourceStart:
     """The games of the run. Empty if the trajectories come from elsewhere."""
     players: PlayerSource
     """The source of the policy's players."""
+    reward: CheckedReward
+    """The reward to learn from."""
     pace: RunProgress
     """The progress of the run, used by schedules."""
     directory: Path
@@ -129,8 +134,9 @@ def make_source(start: SourceStart) -> RolloutSource:
 class Executor(Protocol):
     """An executor of matches. `LocalExecutor` plays them in this process."""
 
-    def play(self, jobs: Sequence[MatchJob]) -> Iterator[MatchResult]:
-        """Play the matches and yield each result when its match ends. Raises `EngineError` if a game's engine fails,
+    def play(self, jobs: Iterable[MatchJob]) -> Iterator[MatchResult]:
+        """Play the matches and yield each result when its match ends. Take the jobs one at a time, because more may
+        arrive after a match. Raises `EngineError` if a game's engine fails,
         and whatever a player raises."""
         ...
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Any, Protocol
 
 from gymposium.rewards.protocol import Reward, split_reward
@@ -78,15 +79,25 @@ def next_prompt(episode: Episode) -> Tokens | None:
     return episode.trajectory.unanswered if episode.trajectory.truncated else None
 
 
-def weigh_turns(groups: Sequence[RatedGroup], aggregate: Aggregation, longest: int) -> list[RatedGroup]:
-    """Return credited groups with each turn's credit and loss weight written into its row. Tied groups and rows of more
-    than `longest` tokens have no weight. Denominators cover all other rows together."""
+def weigh_turns(
+    groups: Sequence[RatedGroup], aggregate: Aggregation, longest: int, *, mask_cut_off: bool = False
+) -> list[RatedGroup]:
+    """Return credited groups with each turn's credit and loss weight written into its row. Tied groups, rows of more
+    than `longest` tokens and, with `mask_cut_off`, replies that were cut off have no weight. Denominators cover all
+    other turns together."""
+
+    def learns(episode: Episode) -> Iterator[bool]:
+        """Yield for each turn whether it has a weight."""
+        masked = map(is_cut_off, episode.trajectory.turns) if mask_cut_off else repeat(False)
+        short = (len(row.ids) <= longest for row in episode.rows for _ in row.spans)
+        return (fits and not is_masked for fits, is_masked in zip(short, masked))
+
     taught = [episode for group in groups if not group.tied for episode in group.episodes]
-    short = [(n, row) for n, episode in enumerate(taught) for row in episode.rows if len(row.ids) <= longest]
-    weights = iter(compute_turn_weights([(n, len(span)) for n, row in short for span in row.spans], aggregate))
+    turns = ((n, len(span), on) for n, one in enumerate(taught) for span, on in zip(one.spans, learns(one)))
+    weights = iter(compute_turn_weights([(n, length) for n, length, on in turns if on], aggregate))
 
     def weigh_episode(episode: Episode) -> Episode:
-        each = [next(weights) if len(row.ids) <= longest else 0.0 for row in episode.rows for _ in row.spans]
+        each = [next(weights) if on else 0.0 for on in learns(episode)]
         targets = episode.targets or [0.0] * len(each)
         rows = fill_spans(episode.rows, advantage=episode.advantages, target=targets, weight=each)
         return replace(episode, rows=tuple(rows))
@@ -94,6 +105,11 @@ def weigh_turns(groups: Sequence[RatedGroup], aggregate: Aggregation, longest: i
     return [
         group if group.tied else replace(group, episodes=tuple(map(weigh_episode, group.episodes))) for group in groups
     ]
+
+
+def is_cut_off(turn: TracedTurn) -> bool:
+    """Return whether the turn's reply was cut off at its token limit."""
+    return bool(turn.trace.completion.finish_reason == "length")
 
 
 def rows_to_learn(groups: Sequence[RatedGroup]) -> list[Row]:

@@ -33,8 +33,10 @@ from gymposium_train.config.schedules import (
 from gymposium_train.credit.protocol import Credit, Episode, RatedGroup
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration
 from gymposium_train.rollout.protocol import Group, RolloutSource, StepRollout
+from gymposium_train.rollout.rating import rate_groups
 from gymposium_train.rollout.samples import (
     annotate_episode,
+    is_cut_off,
     make_episode,
     next_prompt,
     rows_to_learn,
@@ -90,7 +92,8 @@ class Training:
         k1 = compute_kl_weight(config, progress) if config.kl.estimator == "k1" else 0.0
         longest = config.optimizer.max_row or self.trainee.player.engine.context
         credited = self.credit(self._annotate_groups(self._rate_groups(rollout.groups), k1))
-        groups = weigh_turns(credited, config.objective.aggregate, longest)
+        masks = config.overlong.mode == "mask"
+        groups = weigh_turns(credited, config.objective.aggregate, longest, mask_cut_off=masks)
         rows = rows_to_learn(groups)
         self.keep(step + 1, groups)
         learned = [episode for group in groups if not group.tied for episode in group.episodes]
@@ -103,11 +106,13 @@ class Training:
             "rollout/groups_unrated": len(rollout.groups) - len(groups),
             "train/progress": progress,
             "train/rows": len(rows),
-            "train/rows_too_long": sum(len(episode.rows) for episode in learned) - len(rows),
+            "train/rows_too_long": sum(len(row.ids) > longest for episode in learned for row in episode.rows),
             "train/learning_rate": rate,
             "train/entropy_weight": compute_entropy_weight(config, progress),
             "train/kl_weight": compute_kl_weight(config, progress),
         }
+        if masks:
+            metrics["train/turns_masked"] = sum(is_cut_off(turn) for one in learned for turn in one.trajectory.turns)
         if rows:
             metrics |= learner.update(
                 rows,
@@ -140,7 +145,7 @@ class Training:
 
     def _rate_groups(self, groups: Sequence[Group]) -> list[RatedGroup]:
         """Rate the groups, and return those that could be rated."""
-        rated = self.reward.rate([group.trajectories for group in groups])
+        rated = rate_groups(self.reward, groups, self.config)
         self.unrated.update(rewards.reason for rewards in rated if isinstance(rewards, UnratedGroup))
         return [
             RatedGroup(

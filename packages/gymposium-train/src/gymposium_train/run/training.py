@@ -71,6 +71,7 @@ def reinforce_policy(run: RunContext) -> None:
 def _take_all_steps(run: RunContext, model: LearningModel, pace: RunProgress) -> _StepLoop:
     """Take all steps. Returns once they are done and the engines and the source are closed."""
     directory, config, credit = run.directory, run.config, make_credit(run.config.credit)
+    reward = make_reward(config.reward)
     with (
         make_trainee(config, directory.path, model, run.games) as trainee,
         run.recorder("train") as record,
@@ -80,6 +81,7 @@ def _take_all_steps(run: RunContext, model: LearningModel, pace: RunProgress) ->
             config=config,
             games=run.games,
             players=trainee.players,
+            reward=reward,
             pace=pace,
             directory=directory.path,
             resources=resources,
@@ -99,7 +101,7 @@ def _take_all_steps(run: RunContext, model: LearningModel, pace: RunProgress) ->
             trainee=trainee,
             source=make_source(start),
             credit=credit,
-            reward=make_reward(config.reward),
+            reward=reward,
             pace=pace,
             keep=samples.keep,
             auxiliary_sft=make_auxiliary_sft(run, model),
