@@ -124,10 +124,11 @@ class Telling(GuessMatch):
         return shown
 
 
-def list_failures(game: Guess) -> set[str]:
+def list_failures(game: Guess, only: str = "") -> set[str]:
+    """Return the names of the checks that the game fails, of all game checks or of one."""
     found = set()
     for check in CHECKS:
-        if check.kind == "game":
+        if check.kind == "game" and check.name.startswith(only):
             try:
                 check.run(game, 0, QUICK)
             except NotApplicable:
@@ -142,7 +143,7 @@ def test_free_text_game_passes_the_kit() -> None:
 
 
 def test_game_that_refuses_text_fails() -> None:
-    assert "illegal_moves_change_nothing" in list_failures(Guess(Deaf))
+    assert list_failures(Guess(Deaf), "illegal_moves_change_nothing")
 
 
 def test_leak_is_found_without_listed_moves() -> None:

@@ -18,13 +18,20 @@ EXAMPLES = 2
 OF_GAMES = [check for check in CHECKS if check.kind in ("spec", "game")]
 
 
-def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """A command of this Python's, with no plugins but the built-in one and the kit's."""
+def environment() -> dict[str, str]:
+    """An environment with no plugins but the built-in one and the kit's."""
     env = {**os.environ, "GYMPOSIUM_PLUGINS": "testing", "COLUMNS": "160", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     env.pop("PYTEST_CURRENT_TEST", None)
-    return subprocess.run(
-        [sys.executable, "-m", *command], cwd=folder, env=env, capture_output=True, text=True, check=False
-    )
+    return env
+
+
+def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", *options]
+    return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+
+
+def gymposium(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run_command(*arguments, folder=folder, env=environment())
 
 
 def broken_nim(folder: Path) -> Path:
@@ -37,14 +44,15 @@ def broken_nim(folder: Path) -> Path:
 
 
 def test_suite_runs_without_test_code(tmp_path: Path) -> None:
-    suite = ("pytest", "--pyargs", "gymposium_testing.suite", "-p", "gymposium_testing.conformance", "-q", "-rfs")
-    done = run(tmp_path, *suite, "--plugin-file", str(NIM), "--effort", "quick")
+    suite = ("--pyargs", "gymposium_testing.suite", "-p", "gymposium_testing.conformance", "-q", "-rfs")
+    done = run_pytest(tmp_path, *suite, "--plugin-file", str(NIM), "--effort", "quick")
     assert done.returncode == 0, done.stdout + done.stderr
     counted = sum(1 if check.kind == "spec" else EXAMPLES for check in OF_GAMES)
     words = done.stdout.splitlines()[-1].split()
     assert int(words[0]) + int(words[2]) == counted
     assert "the game says chance=False" in done.stdout
-    failed = run(tmp_path, *suite, "--plugin-file", str(broken_nim(tmp_path)), "--game", "nim", "--effort", "quick")
+    broken = broken_nim(tmp_path)
+    failed = run_pytest(tmp_path, *suite, "--plugin-file", str(broken), "--game", "nim", "--effort", "quick")
     assert failed.returncode == 1
     assert "FAILED" in failed.stdout
     assert "an empty slot: '{sticks}'" in failed.stdout
@@ -67,26 +75,26 @@ class TestNim(GameConformance):
 @pytest.mark.parametrize(("second", "code"), [("second", 0), ("never", 1)])
 def test_suite_runs_as_a_base_class(tmp_path: Path, second: str, code: int) -> None:
     (tmp_path / "test_nim.py").write_text(TESTS.format(file=str(NIM), second=second))
-    done = run(tmp_path, "pytest", "-q", "-k", "replay or facts or returns")
+    done = run_pytest(tmp_path, "-q", "-k", "replay or facts or returns")
     assert done.returncode == code, done.stdout + done.stderr
     if code:
         assert "seat 1 is not told 'You move never.'" in done.stdout
         assert "2 failed" in done.stdout
-    listed = run(tmp_path, "pytest", "-q", "--collect-only").stdout
+    listed = run_pytest(tmp_path, "-q", "--collect-only").stdout
     assert "test_nim.py::TestNim::test_conforms[nim (spec)-prompts-prompts_state_the_parameters]" in listed
     assert "test_nim.py::TestNim::test_conforms[nim(sticks=4)-replay-prefixes_load_and_continue]" in listed
     assert "test_nim.py::TestNim::test_tells_the_facts[nim(sticks=4)]" in listed
 
 
 def test_suite_runs_as_a_command(tmp_path: Path) -> None:
-    command = ("gymposium.cli.main", "--plugin")
-    done = run(tmp_path, *command, str(NIM), "plugins", "check", "--quick", "--json", "--matches", "7")
+    check = ("plugins", "check", "--quick")
+    done = gymposium(tmp_path, "--plugin", str(NIM), *check, "--json", "--matches", "7")
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout)
     assert (told["effort"], told["matches"], told["failed"]) == ("quick", 7, 0)
     assert {entry["check"] for entry in told["checks"]} == {check.name for check in OF_GAMES}
     assert {entry["subject"] for entry in told["checks"]} == {"nim (spec)", "nim", "nim(sticks=4)"}
-    failed = run(tmp_path, *command, str(broken_nim(tmp_path)), "plugins", "check", "--quick", "--only", "prompts")
+    failed = gymposium(tmp_path, "--plugin", str(broken_nim(tmp_path)), *check, "--only", "prompts")
     assert failed.returncode == 1
     assert "✗" in failed.stdout
     assert "rules_are_well_formed" in failed.stdout
@@ -104,13 +112,13 @@ def test_suite_runs_as_a_command(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_arguments_are_refused(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
-    done = run(tmp_path, "gymposium.cli.main", "plugins", "check", *arguments)
+    done = gymposium(tmp_path, "plugins", "check", *arguments)
     assert done.returncode == 2
     assert says in done.stderr
 
 
 def test_list_shows_every_check(tmp_path: Path) -> None:
-    done = run(tmp_path, "gymposium.cli.main", "plugins", "check", "--list", "--json")
+    done = gymposium(tmp_path, "plugins", "check", "--list", "--json")
     assert [entry["check"] for entry in json.loads(done.stdout)["checks"]] == [check.name for check in CHECKS]
 
 
@@ -129,8 +137,8 @@ def test_failure_names_the_line_in_the_game(tmp_path: Path, when: str) -> None:
     source = NIM.read_text(encoding="utf-8").replace('"nim:', '"failing:')
     begin = source.index("\n", source.index("def play(")) + 1
     (tmp_path / "failing.py").write_text(f"{source[:begin]}        {when}raise KeyError('lost')\n{source[begin:]}")
-    command = ("gymposium.cli.main", "--plugin", "failing.py", "plugins", "check", "nim", "--quick", "--only", "length")
-    done = run(tmp_path, *command)
+    command = ("--plugin", "failing.py", "plugins", "check", "nim", "--quick", "--only", "length")
+    done = gymposium(tmp_path, *command)
     assert done.returncode == 1
     line = source[:begin].count("\n") + 1
     assert f"play in {tmp_path / 'failing.py'}, line {line}" in done.stderr
@@ -163,11 +171,11 @@ def gymposium_games():
 
 def test_uncreatable_game_does_not_stop_other_checks(tmp_path: Path) -> None:
     (tmp_path / "two.py").write_text(TWO_GAMES)
-    command = ("gymposium.cli.main", "--plugin", "two.py", "plugins", "check", "--quick", "--only", "returns")
-    done = run(tmp_path, *command, "--json")
+    command = ("--plugin", "two.py", "plugins", "check", "--quick", "--only", "returns")
+    done = gymposium(tmp_path, *command, "--json")
     assert done.returncode == 1
     outcomes = {(entry["subject"], entry["check"]): entry["result"] for entry in json.loads(done.stdout)["checks"]}
     assert outcomes.pop(("two", "loads")) == "failed"
     assert {game for game, _ in outcomes} == {"fine"}
     assert set(outcomes.values()) == {"passed"}
-    assert "the game cannot be made: TypeError: 'of no use'" in run(tmp_path, *command).stderr
+    assert "the game cannot be made: TypeError: 'of no use'" in gymposium(tmp_path, *command).stderr
