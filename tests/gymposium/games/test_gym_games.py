@@ -211,8 +211,8 @@ def test_unseeded_environment_is_detected() -> None:
 @pytest.mark.parametrize(
     ("events", "told"),
     [
-        ([], "Event 0 must be the seed"),
-        ([Event(0, "forth")], "Event 0 must be the seed"),
+        ([], "Event 0 must be the environment.s seed"),
+        ([Event(0, "forth")], "Event 0 must be the environment.s seed"),
         ([Event(CHANCE, "seed 1"), Event(CHANCE, "shown 000000000000")], "Event 1 is 'shown 000000000000'"),
     ],
 )

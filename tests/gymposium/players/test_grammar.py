@@ -11,7 +11,7 @@ from tests.commands import run_command
 
 from gymposium import make_player
 from gymposium.errors import BadOption, UnknownName
-from gymposium.players.grammar import resolve_player
+from gymposium.players.grammar import reject_person, resolve_player
 from gymposium.players.random import RandomPlayer
 
 
@@ -70,6 +70,15 @@ def test_invalid_player_objects_are_refused_with_the_reason(fault: str) -> None:
     with pytest.raises(BadOption) as caught:
         resolve_player(odd)
     assert f"is not a player: {FAULTS[fault]}. Use a player's name" in str(caught.value)
+
+
+def test_person_is_refused_with_the_play_command() -> None:
+    reject_person("--players", ["random", "mcts-5"], "kuhn_poker")
+    why = (
+        "--players human: a person can play only one match at a time. Choose another player, or run:  gymposium play x"
+    )
+    with pytest.raises(BadOption, match=f"^{why} x$"):
+        reject_person("--players", ["random", "human"], "x")
 
 
 @pytest.mark.parametrize("fault", ["reader = None", "style = 'ful'"])

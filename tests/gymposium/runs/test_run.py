@@ -141,7 +141,7 @@ def test_unreadable_files_report_why(tmp_path: Path) -> None:
     assert isinstance(run.config(), Problem)
     assert run.results() == {}
     (tmp_path / "results.json").write_text("[1]")
-    assert "no table" in str(run.results())
+    assert "must be a JSON object" in str(run.results())
     (tmp_path / "config.json").write_text("{" * 10)
     assert str(tmp_path / "config.json") in str(run.config())
 

@@ -63,7 +63,7 @@ def test_question_text_includes_its_choices() -> None:
         ({"question": "?", "answer": "a", "choices": ["b", "c"]}, "not one of the choices"),
         ({"question": "?", "answer": "a", "choices": ["a", "a"]}, "different choices"),
         ({"question": "?", "answer": "a", "choices": "ab"}, "must be a list of strings"),
-        ({"question": "?", "answer": "a", "choices": ["a", "b"], "check": "exact"}, "needs choices"),
+        ({"question": "?", "answer": "a", "choices": ["a", "b"], "check": "exact"}, "choices need check .choice"),
         ({"question": "?", "answer": "a", "hint": "b"}, "unknown keys: .hint."),
         ({"question": "?" * 20_001, "answer": "a"}, "more than 20,000"),
         ({"question": "?", "answer": "a" * 3_000_000}, "the answer has 3,000,000 characters"),

@@ -68,7 +68,8 @@ def test_full_disk_leaves_no_torn_line(tmp_path: Path) -> None:
     """The limit on a file's size ends a write in the middle of a line, as a full disk does."""
     file = tmp_path / "lines"
     done = subprocess.run([sys.executable, "-B", "-c", FULL, str(file)], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{file} cannot be appended to (File too large). All earlier lines are intact.\n"
+    why = f"{file} cannot be appended to (File too large)"
+    assert done.stdout == f"{why}. All earlier lines are intact. Check permissions and free space.\n"
     found = [json.loads(line)["number"] for line in file.read_text().splitlines()]
     assert found == [*range(len(found))]
     assert 0 < len(found) < 1000 // 70

@@ -63,7 +63,7 @@ def test_broken_plugin_is_skipped(gymposium: Run, tmp_path: Path) -> None:
     ("text", "told"),
     [
         (None, "GYMPOSIUM_CONFIG: {file} cannot be read (No such file or directory)."),
-        ("x = [", "{file} is not TOML: "),
+        ("x = [", "{file} is not valid TOML: "),
         ("plugins = 3", "{file}: plugins=3 must be a list of files"),
         ("seed = 3", "{file}: seed is outside a table. Put defaults under the command's name, such as [run]."),
         ("[rnu]\nseed = 3", "Unknown command in {file} 'rnu'. Did you mean 'run'"),

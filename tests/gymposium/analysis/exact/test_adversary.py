@@ -65,7 +65,7 @@ def test_records_hold_the_digest_and_reject_another_file(make_odds_player: Facto
 def test_rejects_a_changed_file_and_another_game(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     write_adversary(path, "kuhn_poker", RandomPlayer())
-    with pytest.raises(GymposiumError, match=r"does not play leduc_poker; it was fitted for kuhn_poker"):
+    with pytest.raises(GymposiumError, match=r"was fitted for kuhn_poker and does not play leduc_poker"):
         open_adversary(str(path)).check_game(load_game("leduc_poker"))
     content = json.loads(path.read_text())
     content["moves"][0]["0"] = "bet" if content["moves"][0]["0"] == "pass" else "pass"

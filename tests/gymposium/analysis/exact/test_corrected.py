@@ -110,7 +110,7 @@ def test_self_play_of_the_table_has_no_variance(seat: int) -> None:
 def test_rejects_events_of_another_game() -> None:
     game = load_game("kuhn_poker")
     corrector = LuckCorrector(tabulate(game, CfrPlayer(5)))
-    with pytest.raises(BadRecord, match="is not a possible event in kuhn_poker"):
+    with pytest.raises(BadRecord, match="is not possible in kuhn_poker"):
         corrector.correct_returns([Event(0, "bet")], (0.0, 0.0), (None, None))
     table = {
         state: replace(odds, probabilities=(1.0, 0.0)) for state, odds in tabulate(game, OddsPlayer(1)).table.items()

@@ -83,7 +83,7 @@ def test_public_address_needs_a_token(tmp_path: Path) -> None:
     [
         (["no_such_game"], "Unknown game 'no_such_game'"),
         (["tic_tac_toe", "--opponent", "no such player"], "Unknown player"),
-        (["tic_tac_toe", "--opponent", "human"], "cannot ask a person at a terminal"),
+        (["tic_tac_toe", "--opponent", "human"], "--opponent human: a person can play only one match at a time"),
         (["tic_tac_toe", "--on-illegal", "smile"], "Unknown policy"),
     ],
 )

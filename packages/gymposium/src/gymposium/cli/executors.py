@@ -56,7 +56,7 @@ def open_optional_executor(
     if name is None and jobs is None and address is None:
         return nullcontext()
     if schedule != "rounds":
-        raise BadOption(f"--schedule {schedule} conflicts with --executor and --jobs.")
+        raise BadOption(f"--schedule {schedule} conflicts with --executor and --jobs. Remove it, or both of them.")
     if start_server:
         raise BadOption(
             "--start-server conflicts with --executor and --jobs. Start a server with  gymposium engine start  and add "

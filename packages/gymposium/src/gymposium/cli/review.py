@@ -89,7 +89,9 @@ def command(
                 reasons.add(str(error))
             bar.remove_task(task)
     if not found:
-        raise BadOption("Nothing to review: none of these games can be judged.")
+        raise BadOption(
+            f"{', '.join(map(str, paths))}: no match can be judged. Name matches of zero-sum games with two seats."
+        )
     for one in found:
         for problem in one.problems:
             print_error(f"{one.matches}: {problem}")

@@ -62,7 +62,9 @@ class AgentsEnv:
 
         Raises `NotImplementedError` if the game has no tensors. Then `state_space` is missing too."""
         if self.game.tensor_shape is None:
-            raise NotImplementedError(f"{self.game.name} has no tensors, so state() is not available.")
+            raise NotImplementedError(
+                f"{self.game.name} has no tensors, so state() is not available. Use the agents' observations instead."
+            )
         return self._options.views.state(self._open_table())
 
     def close(self) -> None:

@@ -90,7 +90,10 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
                     rng = stream(ask.seed, "random move", self._seat, ask.turn)
                     return ask.legal_actions[int(rng.random() * len(legal))]
                 case "forfeit":
-                    raise GymposiumError(f"{self.player.name} made no legal move in {self.game.name}: {reason}")
+                    raise GymposiumError(
+                        f"{self.player.name} made no legal move in {self.game.name}: {reason} To play on, set "
+                        "on_illegal='random'."
+                    )
 
     def _read_reply(self, ask: Ask, legal: list[str]) -> Reading:
         (reply,) = ask_player(self.player, [ask])
@@ -114,7 +117,9 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         try:
             match.advance(state.history())
         except BadRecord as error:
-            raise BadOption(f"The state does not belong to {self.game.name}: {error}.") from error
+            raise BadOption(
+                f"The state does not belong to {self.game.name}: {error}. Pass a state of this game."
+            ) from error
         seed = derive_seed(self._seed, "bot", self._seat, self._number)
         self._context = MatchContext(match, f"bot-{self._seat}-{self._number}", seed)
         self._number += 1
@@ -127,5 +132,8 @@ def _load_game(game: pyspiel.Game | OpenSpielGame | str) -> OpenSpielGame:
         opened = load_by_engine_name(str(opened))
     if not isinstance(opened, OpenSpielGame) or not isinstance(opened.start(), pyspiel.State):
         name = getattr(opened, "name", opened)
-        raise BadOption(f"{name} has rules that OpenSpiel lacks, so its players cannot be OpenSpiel bots.")
+        raise BadOption(
+            f"{name} has rules that OpenSpiel lacks, so its players cannot be OpenSpiel bots. Play it with "
+            "gymposium.match.play."
+        )
     return opened

@@ -368,7 +368,7 @@ def _check_seats(seats: int | Iterable[int], count: int) -> set[int]:
         if isinstance(seat, bool) or not isinstance(seat, int) or seat not in range(count):
             raise BadOption(f"seats={seats!r} must be a seat from 0 to {count - 1}, or a list of them.")
     if not given or len(set(given)) < len(given):
-        raise BadOption(f"seats={seats!r} must have at least one seat and no duplicates.")
+        raise BadOption(f"seats={seats!r} must have at least one seat and no duplicates. Name each seat once.")
     return {seat for seat in range(count) if seat in given}
 
 

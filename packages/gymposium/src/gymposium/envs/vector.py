@@ -190,7 +190,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         if not (isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (self.num_envs,)):
             raise BadOption(f"reset_mask={mask!r} must be a NumPy array of {self.num_envs} bools.")
         if not mask.any():
-            raise BadOption("reset_mask must have at least one True.")
+            raise BadOption(f"reset_mask={mask!r} selects no match. Set at least one element to True.")
         if any(shown is None for shown in self._shown):
             raise ResetNeeded("There are no matches yet. Call reset() without a reset_mask first.")
         return [int(i) for i in np.flatnonzero(mask)]

@@ -124,5 +124,7 @@ def _find_text_env(wrapper: gymnasium.Wrapper[Any, Any, Any, Any]) -> TextGameEn
     """Return the environment inside all wrappers. Raises `BadOption` if it is not a gymposium environment."""
     env = wrapper.unwrapped
     if not isinstance(env, TextGameEnv):
-        raise BadOption(f"{type(wrapper).__name__} needs a gymposium text game, not {env}.")
+        raise BadOption(
+            f"{type(wrapper).__name__} needs a gymposium text game, not {env}. Wrap gymnasium.make('gymposium/…')."
+        )
     return env

@@ -32,6 +32,7 @@ from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.plugins.names import format_name
 from gymposium.plugins.specs import GameSpec
 from gymposium.util.streams import stream
+from gymposium.util.visible import shorten
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,7 +123,10 @@ class GymGame:
                 f"gymnasium.ObservationWrapper that describes each observation as text and has a Text space."
             )
         if not isinstance(takes, Discrete | Text):
-            raise BadParameter(f"{env_id} has action space {takes}; it must be Discrete or Text.")
+            raise BadParameter(
+                f"{env_id} has the action space {takes}, but only Discrete and Text are supported. Wrap it in a "
+                "gymnasium.ActionWrapper."
+            )
         free = isinstance(takes, Text)
         self.num_actions = 0 if isinstance(takes, Text) else int(takes.n)
         self.start = 0 if isinstance(takes, Text) else int(takes.start)
@@ -166,7 +170,7 @@ class GymGame:
             hint = f"{why}. If it is a file of your own, name its folder:  PYTHONPATH=FOLDER gymposium …"
             raise UnknownName("Gymnasium environment", self.env_id, gymnasium.registry, hint) from error
         except (gymnasium.error.Error, TypeError, ValueError, AssertionError) as error:
-            raise BadParameter(f"{self.name} cannot be made: {error}") from error
+            raise BadParameter(f"{self.name} cannot be made: {error}. Check its parameters.") from error
 
     def rules(self, seat: int, style: Style = "full") -> str:
         return f"This is {self.env_id}. You play it alone.\n" if style == "full" else ""
@@ -177,7 +181,10 @@ class GymGame:
     def load(self, events: Sequence[Event], seed: int | None = None) -> GymMatch:
         first = re.fullmatch(r"seed (\d+)", events[0].move) if events and events[0].seat == CHANCE else None
         if first is None:
-            raise BadRecord("Event 0 must be the seed for the environment's reset.")
+            raise BadRecord(
+                "Event 0 must be the environment's seed, such as 'seed 7', not "
+                f"{shorten(events[0].move) if events else 'missing'}."
+            )
         match = GymMatch(self, int(first[1]), seed)
         for number, (by, move) in enumerate(events):
             if number < len(match.events):
@@ -295,7 +302,8 @@ class GymMatch:
             called = [names[i] for i in actions]
         if len(called) != len(actions) or not actions:
             raise ValueError(
-                f"{self.game.env_id} has {len(actions)} legal actions, but info['legal_moves'] lists {len(called)}."
+                f"{self.game.env_id} has {len(actions)} legal actions, but info['legal_moves'] lists {len(called)}. "
+                "List one name per legal action."
             )
         return dict(zip(called, actions, strict=True))
 

@@ -63,7 +63,9 @@ class OneReplyGame(ABC):
                 raise BadRecord(f"The record has no events. Its first event must be the {self.task_noun}.")
             return self.new(seed)
         if events[0].seat != CHANCE:
-            raise BadRecord(f"Event 0: the first event must be a chance event with the {self.task_noun}.")
+            raise BadRecord(
+                f"Event 0 must be a chance event with the {self.task_noun}, not a move of seat {events[0].seat}."
+            )
         match = self.make_match(events[0], seed)
         for number, (seat, move) in enumerate(events[1:], start=1):
             try:
@@ -120,4 +122,7 @@ class OneReplyMatch(ABC):
         return self.game.load(self.events, self.seed)  # rng is unused: no chance is left to draw
 
     def resample(self, seat: int, rng: random.Random) -> OneReplyMatch:
-        raise NoSampler(f"{self.game.name} has no worlds to sample, because they would reveal the answer.")
+        raise NoSampler(
+            f"{self.game.name} has no worlds to sample, because they would reveal the answer. Use a player without "
+            "search."
+        )

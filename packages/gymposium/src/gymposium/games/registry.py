@@ -32,7 +32,9 @@ def load_game(name: str, **params: Any) -> Game:
     if has_recorded_chance(name):
         game = load_game(_strip_recorded(name), **params)
         if (use_recorded_chance := getattr(game, "use_recorded_chance", None)) is None:
-            raise BadParameter(f"{_RECORDED}{game.name}: only OpenSpiel games take chance from a record.")
+            raise BadParameter(
+                f"{_RECORDED}{game.name}: only OpenSpiel games take chance from a record. Use {game.name}."
+            )
         return cast(Game, use_recorded_chance())
     base, written = split_game_name(name)
     for key in params:

@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive
 
 from gymposium.http.requests import RequestRefusal
+from gymposium.util.visible import shorten
 
 MOST_BYTES = 4 * 2**20
 """Maximum number of bytes in a body or a websocket message."""
@@ -31,7 +32,9 @@ async def read_body(headers: Headers, receive: Receive, *, most: int, seconds: f
     than `seconds`. Also raises `ClientDisconnect`."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise RequestRefusal(415, "not_json", "The body must be JSON. Send Content-Type: application/json.")
+        raise RequestRefusal(
+            415, "not_json", f"The body must be JSON, not {kind[:40]!r}. Send Content-Type: application/json."
+        )
     declared = headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > most:
         raise _too_large(most)
@@ -48,7 +51,9 @@ async def read_body(headers: Headers, receive: Receive, *, most: int, seconds: f
                 if not message.get("more_body", False):
                     return bytes(parts)
     except TimeoutError:
-        raise RequestRefusal(408, "too_slow", f"The body did not arrive within {seconds:g} seconds.") from None
+        raise RequestRefusal(
+            408, "too_slow", f"The body did not arrive within {seconds:g} seconds. Send the request again."
+        ) from None
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
@@ -67,7 +72,7 @@ def read_json_object(request: Request, *, empty: bool = False) -> dict[str, Any]
     Raises `RequestRefusal` if the body is not a JSON object. With `empty`, a missing body is allowed."""
     value = request.scope.get(PARSED, {} if empty else None)
     if not isinstance(value, dict):
-        raise RequestRefusal(400, "not_an_object", "The body must be a JSON object.")
+        raise RequestRefusal(400, "not_an_object", f"The body must be a JSON object, not {shorten(value)}.")
     return value
 
 

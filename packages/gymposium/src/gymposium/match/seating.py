@@ -106,7 +106,9 @@ class Series:
         Raises `ValueError` for a series without players or with a negative number of matches, and `BadOption` for a
         seed of more than 64 bits."""
         if not self.players or self.matches < 0:
-            raise ValueError("a series needs at least one player and 0 or more matches")
+            raise ValueError(
+                f"a series needs at least one player and 0 or more matches, not {len(self.players)} and {self.matches}"
+            )
         if not is_integer(self.seed):
             raise BadOption(f"seed={self.seed} is too large. Use an integer of at most 64 bits.")
 
@@ -182,7 +184,9 @@ class MatchPlan:
     def _locate(self, number: int) -> tuple[Series, int]:
         """Return a match's series and its number within that series."""
         if not 0 <= number < self.count:
-            raise IndexError(f"the plan has {quantity(self.count, 'match')}")
+            raise IndexError(
+                f"match {number} is not in the plan, which has {quantity(self.count, 'match')}, numbered from 0"
+            )
         place = bisect_right(self._ends, number)
         series = self.series[place]
         return series, number - self._ends[place] + series.matches

@@ -46,7 +46,9 @@ def blame_errors(player: Player | DistributionPlayer) -> Iterator[None]:
         try:
             yield
         except SystemExit as stop:
-            raise RuntimeError(f"it ended the program (SystemExit: {stop})") from stop
+            raise RuntimeError(
+                f"it ended the program (SystemExit: {stop}), but should raise another exception"
+            ) from stop
     except Exception as error:
         blame(error, getattr(player, "name", type(player).__name__), type(player))
         raise
@@ -93,7 +95,7 @@ def check_replies(player: Player, replies: Any, count: int) -> list[Reply]:
     if not isinstance(replies, Sequence) or len(replies) != count:
         raise TypeError(
             f"player {player.name} was asked for {quantity(count, 'reply', 'replies')} but returned "
-            f"{_name_type(replies)}"
+            f"{_name_type(replies)}. Return one per ask"
         )
     for reply in replies:
         if wrong := _find_fault(reply):

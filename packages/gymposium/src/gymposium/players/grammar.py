@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast, get_args
 
 from gymposium.errors import BadOption, PluginError, UnknownName, WrongType
@@ -10,6 +10,7 @@ from gymposium.games.protocol import Style
 from gymposium.players.asking import blame, find_source_file
 from gymposium.players.protocol import Player
 from gymposium.plugins.allowed import check_allowed
+from gymposium.plugins.command_line import command_line
 from gymposium.plugins.first_party import check_first_party, get_written_name, remark_on_missing
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import OpponentSpec
@@ -59,6 +60,17 @@ def _find_fault(player: object) -> str:
     if parts["style"] not in get_args(Style):
         return f"its style is {parts['style']!r}. Use {' or '.join(map(repr, get_args(Style)))}"
     return "" if callable(parts["act"]) else f"its act is {parts['act']!r}, which is not a method"
+
+
+def reject_person(option: str, players: Iterable[str], game: str = "GAME") -> None:
+    """Raise `BadOption` if one of these players is a person, who plays only in `gymposium play`.
+
+    `option` is where the players were named, and `game` a game to suggest."""
+    if "human" in players:
+        raise BadOption(
+            f"{option} human: a person can play only one match at a time. Choose another player, or run:  "
+            f"{command_line('play', game)}"
+        )
 
 
 def make_opponents(opponents: str | Player | Sequence[str | Player], count: int) -> list[Player]:

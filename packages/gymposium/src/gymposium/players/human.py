@@ -65,7 +65,9 @@ class HumanPlayer:
         try:
             return input(f"seat {seat}> ")
         except EOFError:
-            raise GymposiumError("The input ended before the match was over.") from None
+            raise GymposiumError(
+                "The input ended before the match was over. Keep stdin open, and type one move per turn."
+            ) from None
 
     @staticmethod
     def _explain_rejection(line: str, legal: Sequence[str] | None, tools: Sequence[str]) -> str:

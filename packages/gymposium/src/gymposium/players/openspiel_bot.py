@@ -63,7 +63,9 @@ class BotPlayer:
         try:
             action = seated.step(world.state)
         except pyspiel.SpielError as error:
-            raise GymposiumError(f"{self.name} failed in seat {ask.seat} of {ask.game.name}: {error}") from error
+            raise GymposiumError(
+                f"{self.name} failed in seat {ask.seat} of {ask.game.name}: {error}. Use another player."
+            ) from error
         if action in (actions := ask.legal_actions):
             return Reply((ask.legal_moves or [])[actions.index(action)])
         return Reply(str(action), action=action)
@@ -103,7 +105,7 @@ def make_named_bot(bot: str) -> BotPlayer:
     Raises `UnknownName` if OpenSpiel registers no such bot."""
     short, written = parse_name(bot)
     if not pyspiel.is_bot_registered(short):
-        raise UnknownName("bot of OpenSpiel", short, pyspiel.registered_bots())
+        raise UnknownName("OpenSpiel bot", short, pyspiel.registered_bots())
     params = {key: _parse_value(text) for key, text in written.items()}
 
     def make_bot(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
@@ -114,11 +116,13 @@ def make_named_bot(bot: str) -> BotPlayer:
 
 def _load_bot(short: str, game: pyspiel.Game, seat: int, params: Mapping[str, Any]) -> pyspiel.Bot:
     if short not in pyspiel.bots_that_can_play_game(game, seat):
-        raise BadOption(f"OpenSpiel's bot {short} cannot play {game} as player {seat}.")
+        raise BadOption(
+            f"OpenSpiel's bot {short} cannot play {game} as player {seat}. Use another player, such as mcts-100."
+        )
     try:
         return pyspiel.load_bot(short, game, seat, dict(params))
     except pyspiel.SpielError as error:
-        raise BadOption(f"OpenSpiel rejected the bot {short} with these parameters: {error}") from error
+        raise BadOption(f"OpenSpiel rejected the bot {short} with the parameters {dict(params)}: {error}") from error
 
 
 def _parse_value(text: str) -> int | float | bool | str:

@@ -108,8 +108,7 @@ class Sampler:
         if any(seat not in world.to_move() or world.view(seat) != view for world in drawn):
             raise NoSampler(
                 f"{context.game.name}: resample() returned a world that seat {seat} can tell from the true one, "
-                "because "
-                f"its view differs. The world must preserve everything that the seat saw and did."
+                "because its view differs. The world must preserve all that the seat saw and did."
             )
         return "resample", drawn
 

@@ -35,7 +35,7 @@ class ThumbPlayer:
     def check_game(self, game: Game) -> None:
         """Raise `BadOption` unless this is the player's game. A disguised version is rejected too."""
         if game.spec.name != self.game or game.params.get(DISGUISE.name):
-            raise BadOption(f"{self.name} plays only {self.game}, not {game.name}.")
+            raise BadOption(f"{self.name} plays only {self.game}, not {game.name}. Choose another player.")
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]

@@ -248,10 +248,12 @@ class Host:
     def _load(self, plugin: Plugin, load: Callable[[], Any]) -> None:
         module = load()
         if any(p.name == plugin.name and p.status == "active" for p in self.plugins):
-            raise PluginError(f"another plugin already has the name {plugin.name!r}")
+            raise PluginError(f"another plugin already has the name {plugin.name!r}. Rename one of them")
         api = getattr(module, "GYMPOSIUM_API", API_VERSION)
         if api != API_VERSION:
-            raise PluginError(f"written for plugin API {api}, but this gymposium has {API_VERSION}")
+            raise PluginError(
+                f"written for plugin API {api}, but this gymposium has {API_VERSION}. Install matching versions"
+            )
         self._manager.register(module, name=plugin.name)  # checks the arguments of each hook
         try:
             plugin.specs, claims = self._collect(module, plugin.name)
@@ -289,9 +291,13 @@ class Host:
                     raise PluginError(f"{hook} must yield {kind.__name__}, not {spec!r}")
                 for claim, in_words in _list_claims(spec):
                     if claim in claims:
-                        raise PluginError(f"{hook} yields {in_words}, which this plugin already has")
+                        raise PluginError(
+                            f"{hook} yields {in_words}, which this plugin already has. Remove the duplicate"
+                        )
                     if claim in self._claims:
-                        raise PluginError(f"{hook} yields {in_words}, which {self._claims[claim]} already has")
+                        raise PluginError(
+                            f"{hook} yields {in_words}, which {self._claims[claim]} already has. Choose another name"
+                        )
                     claims[claim] = f"{spec.name!r} of {owner}" if claim[0] is None else owner
                 specs.append(spec)
         return specs, claims
@@ -303,7 +309,9 @@ class Host:
                 if hook.plugin is not module:
                     continue
                 if hook.wrapper or hook.hookwrapper:
-                    raise PluginError(f"{caller.name} is a wrapper, but gymposium's hooks only yield specs")
+                    raise PluginError(
+                        f"{caller.name} is a wrapper, but gymposium's hooks only yield specs. Remove wrapper=True"
+                    )
                 if caller.name in HOOKS:
                     yield caller.name, hook.function
                 elif not hook.optionalhook:  # pluggy's mark for a hook that the host may lack
@@ -393,11 +401,11 @@ def _import_inherited_file(path: Path) -> ModuleType:
 def _import_file(path: Path) -> ModuleType:
     name = path.stem
     if not path.exists():
-        raise PluginError("the file does not exist")
+        raise PluginError("the file does not exist. Correct its path")
     if not path.is_file() or path.suffix != ".py":
-        raise PluginError("not a Python file")
+        raise PluginError("not a Python file. Name a .py file")
     if path.stat().st_size > _MOST_SOURCE_BYTES:
-        raise PluginError(f"it has more than {_MOST_SOURCE_BYTES:,} bytes, so it is not imported")
+        raise PluginError(f"it has more than {_MOST_SOURCE_BYTES:,} bytes, so it is not imported. Split it")
     if not name.isidentifier():
         raise PluginError(f"{name!r} is not a valid module name. Use letters, digits and underscores")
     if name in sys.modules or _is_installed_elsewhere(name, path):

@@ -20,9 +20,9 @@ def parse_name(text: str) -> tuple[str, dict[str, str]]:
     for item in filter(None, (part.strip() for part in _split_items(text, found["params"] or ""))):
         key, equals, value = item.partition("=")
         if not equals or not key.strip() or not value.strip():
-            raise BadParameter(f"{item!r} in {text!r} must have the form key=value.")
+            raise BadParameter(f"{item!r} in {text!r} must have the form key=value, such as num_cards=5.")
         if key.strip() in params:
-            raise BadParameter(f"{text!r} has a duplicate parameter {key.strip()!r}.")
+            raise BadParameter(f"{text!r} has a duplicate parameter {key.strip()!r}. Give it once.")
         params[key.strip()] = value.strip()
     return found["name"], params
 
@@ -39,7 +39,7 @@ def _split_items(text: str, params: str) -> list[str]:
         else:
             items[-1] += character
     if depth:
-        raise BadParameter(f"The parentheses in {text!r} do not match.")
+        raise BadParameter(f"The parentheses in {text!r} do not match. Close each one that you open.")
     return items
 
 

@@ -225,10 +225,12 @@ class GameSpec(Spec):
                 f"game {self.name}: namespace={self.namespace!r} must be letters, digits, underscores and hyphens"
             )
         if len(self.seat_names) not in (0, self.seats):
-            raise ValueError(f"game {self.name}: seat_names must have {self.seats} names or none")
+            raise ValueError(
+                f"game {self.name}: seat_names must have {self.seats} names or none, not {self.seat_names!r}"
+            )
         names = [parameter.name for parameter in self.parameters]
         if duplicates := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"game {self.name}: duplicate parameter {', '.join(duplicates)}")
+            raise ValueError(f"game {self.name}: duplicate parameter {', '.join(duplicates)}. Declare it once")
         for example in self.examples:
             self.check_params(example)
         players = next((one for one in self.parameters if one.name == "players"), None)

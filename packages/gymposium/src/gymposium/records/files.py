@@ -171,7 +171,7 @@ def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
         lines = (line.decode("utf-8", "replace") for line in read_lines(path))
         yield from parse_records(lines, path)
     except OSError as error:
-        raise BadRecord(f"{path} cannot be read ({reason(error)}).") from error
+        raise BadRecord(f"{path} cannot be read ({reason(error)}). Name a readable file of matches.") from error
 
 
 def parse_records(lines: Iterable[str], path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
@@ -189,7 +189,10 @@ def parse_records(lines: Iterable[str], path: str | Path) -> Iterator[tuple[int,
         if invalid == MOST_INVALID or empty == MOST_EMPTY:
             yield (
                 number,
-                Problem(f"{path}:{number}", "too many invalid or empty lines: the rest of the file is not read"),
+                Problem(
+                    f"{path}:{number}",
+                    f"{invalid} invalid and {empty} empty lines, so the rest of the file is not read",
+                ),
             )
             return
 

@@ -56,11 +56,11 @@ class Manifest:
                     if plan.count == count:
                         return cls(plan, digest)
                     raise ValueError(f"count is {count!r}, but {plan.count} matches are planned")
-            raise ValueError("fields are missing, unknown or malformed")
+            raise ValueError("the fields must be format, count, digest and plan")
         except FileNotFoundError:
             return None
         except (OSError, ValueError, GymposiumError) as error:
-            raise BadRecord(f"{path} cannot be read: {str(error).rstrip('.')}.") from error
+            raise BadRecord(f"{path} cannot be read: {str(error).rstrip('.')}. Restore it from a copy.") from error
 
     def write(self, file: Path) -> None:
         """Write the manifest next to a file, atomically."""

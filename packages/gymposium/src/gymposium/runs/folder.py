@@ -103,16 +103,23 @@ class RunFolder:
         try:
             data = strict_json(read_plain_text(file))
         except FileNotFoundError:
-            raise BadOption(f"--resume {path}: not a run of gymposium {command} ({file} is missing).") from None
+            raise BadOption(
+                f"--resume {path}: not a run of gymposium {command} ({file} is missing). Name a run's folder."
+            ) from None
         except (OSError, ValueError) as error:
-            raise BadOption(f"--resume {path}: {file} cannot be read ({reason(error)}).") from error
+            raise BadOption(
+                f"--resume {path}: {file} cannot be read ({reason(error)}). Restore it from a copy, or start a new run."
+            ) from error
         match data:
             case {"format": format, "settings": dict(settings)} if format == FORMAT:
                 if data.get("command") != command:
-                    raise BadOption(f"--resume {path}: this is a run of another command, {data.get('command')}.")
+                    raise BadOption(
+                        f"--resume {path}: this is a run of another command, {data.get('command')}. Resume it with "
+                        "that command."
+                    )
                 check_contained(path)
                 return cls(check_writable("--resume", path), command, settings)
-        raise BadOption(f"--resume {path}: {file} has no settings in format {FORMAT!r}.")
+        raise BadOption(f"--resume {path}: {file} has no settings in format {FORMAT!r}. Start a new run.")
 
     @property
     def matches(self) -> Path:

@@ -18,9 +18,8 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.match.result import check_integer, check_type
 from gymposium.match.seating import assign_seats, make_tag
 from gymposium.match.watchdog import Watchdog
-from gymposium.players.grammar import resolve_player
+from gymposium.players.grammar import reject_person, resolve_player
 from gymposium.players.protocol import Player, check_plays
-from gymposium.plugins.command_line import command_line
 from gymposium.records import Record
 from gymposium.records.scores import Score
 from gymposium.runs.folder import PlanOrder, RunFolder, RunMatches
@@ -215,9 +214,6 @@ def make_players(game: Game, given: Sequence[str | Player]) -> list[Player]:
     if len(names) != game.seats:
         needed = quantity(game.seats, "player")
         raise BadOption(f"players {','.join(names)}: {game.name} needs {needed}, not {len(names)}.")
-    if "human" in names:
-        raise BadOption(
-            f"players {','.join(names)}: a person plays one match at a time. Use:  {command_line('play', game.name)}"
-        )
+    reject_person("players", names, game.name)
     made = {player: resolve_player(player) for player in dict.fromkeys(p for p in given if isinstance(p, str))}
     return [made[player] if isinstance(player, str) else player for player in given]

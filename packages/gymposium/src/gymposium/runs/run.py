@@ -94,7 +94,7 @@ class Run:
             data = strict_json(read_plain_text(file))
         except (OSError, ValueError) as error:
             return Problem(str(file), f"cannot be read ({error})")
-        return data if isinstance(data, dict) else Problem(str(file), "has no table of settings or results")
+        return data if isinstance(data, dict) else Problem(str(file), "must be a JSON object of settings or results")
 
 
 @contextmanager

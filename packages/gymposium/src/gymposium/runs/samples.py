@@ -52,14 +52,16 @@ class SampledRow(_SampledModel):
     @model_validator(mode="after")
     def _check_tokens(self) -> Self:
         if len(self.ids) != len(self.pieces):
-            raise ValueError("there must be one piece of text per token")
+            raise ValueError(f"{len(self.pieces)} pieces of text for {len(self.ids)} tokens; give one per token")
         ends = [0, *(end for turn in self.turns for end in (turn.start, turn.stop)), len(self.ids)]
         if ends != sorted(ends):
-            raise ValueError("the turns overlap or are out of order")
+            raise ValueError("the turns overlap or are out of order; sort them by their tokens")
         for turn in self.turns:
             tokens = turn.stop - turn.start
             if len(turn.engine) != tokens or not {len(turn.old), len(turn.reference)} <= {0, tokens}:
-                raise ValueError("there must be one log-probability per token")
+                raise ValueError(
+                    f"the turn from token {turn.start} to {turn.stop} needs {tokens} log-probabilities, one per token"
+                )
         return self
 
 
@@ -86,7 +88,9 @@ class SampledTrajectory(_SampledModel):
         turns = len(self.readings)
         for name in ("rewards", "advantages", "values", "targets"):
             if len(getattr(self, name)) not in ({turns} if name in ("rewards", "advantages") else {0, turns}):
-                raise ValueError(f"{name} must have one entry per turn")
+                raise ValueError(
+                    f"{name} has {len(getattr(self, name))} entries for {quantity(turns, 'turn')}; give one per turn"
+                )
         if self.rows is not None and (count := sum(len(row.turns) for row in self.rows)) != turns:
             raise ValueError(f"rows has {quantity(count, 'turn')}, but readings has {turns}")
         return self

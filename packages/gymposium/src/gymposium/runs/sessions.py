@@ -200,7 +200,10 @@ class SessionsFile:
         try:
             version = self._prepare(read_only)
             if version != FORMAT:
-                raise BadRecord(f"{path} has sessions in version {version}, but this version reads {FORMAT}")
+                raise BadRecord(
+                    f"{path} has sessions in version {version}, but this gymposium reads version {FORMAT}. Open it "
+                    "with the gymposium that wrote it."
+                )
             self._check_tables()
         except sqlite3.Error as error:
             self._file.close()
@@ -239,10 +242,10 @@ class SessionsFile:
         """Raise `BadRecord` if the file has foreign tables, or views or triggers, which would run as code."""
         ours = _get_expected_tables()
         if [tuple(row) for row in self._execute(_SCHEMA).fetchmany(len(ours) + 1)] != ours:
-            raise BadRecord(f"{self.path} has tables that gymposium did not create")
+            raise BadRecord(f"{self.path} has tables that gymposium did not create. Restore the file from a copy.")
 
     def _make_error(self, error: sqlite3.Error) -> BadRecord:
-        return BadRecord(f"{self.path} cannot be read as a sessions file ({error})")
+        return BadRecord(f"{self.path} cannot be read as a sessions file ({error}). Restore the file from a copy.")
 
     def _check_budget(self) -> bool:
         self._rest -= 1
@@ -384,7 +387,10 @@ class SessionsFile:
                 rows.append(dict(row))
                 most -= sum(len(value) for value in row if isinstance(value, str | bytes))
                 if most < 0:
-                    raise BadRecord(f"{self.path}: a query returned more than the file's size, so the file is damaged")
+                    raise BadRecord(
+                        f"{self.path} is damaged: a query returned more than the file's size. Restore the file from a "
+                        "copy."
+                    )
             return rows
 
     # -- writing

@@ -12,7 +12,7 @@ from threading import Lock
 
 from gymposium.errors import BadRecord
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow, SessionsFile
-from gymposium.util.visible import visible
+from gymposium.util.visible import shorten, visible
 
 _OVERLAP = 60.0
 """Number of seconds of sessions to count again, because the clock may be set back."""
@@ -119,7 +119,7 @@ class SessionsReader(SessionsFile):
 
 def _normalize_name(value: object) -> str:
     if not isinstance(value, str) or len(value) > _LONGEST:
-        raise ValueError("a name is not in this version's format")
+        raise ValueError(f"the name {shorten(value)} must be text of at most {_LONGEST} characters")
     return visible(value)
 
 
@@ -129,7 +129,7 @@ def open_sessions(path: Path) -> Iterator[SessionsReader]:
 
     Raises `BadRecord` if it is not a sessions file, or if the block finds malformed values in it."""
     if not path.is_file():
-        raise BadRecord(f"{path} is not a file")
+        raise BadRecord(f"{path} is not a file. Name the sessions file of a run.")
     file = SessionsReader(path)
     try:
         yield file

@@ -62,7 +62,10 @@ class ToolGame:
         recorded = () if self.record is None else read_tools(get_first_event(self.record))
         tools = recorded or tuple(self.tasks.tools)
         if len({tool.name for tool in tools}) != len(tools) or not tools:
-            raise ValueError(f"{self.name}: a world must have at least one tool, and tool names must be unique")
+            raise ValueError(
+                f"{self.name}: a world needs at least one tool and unique tool names, not "
+                f"{[tool.name for tool in tools]}"
+            )
         for tool in () if recorded else tools:
             try:
                 tool.schema.check()
@@ -121,9 +124,13 @@ def tool_game(spec: GameSpec, params: Mapping[str, Any], tasks: Tasks) -> ToolGa
     expected = {"seats": 1, "free_text": True, "chance": True, "utility": "score"}
     for name, value in expected.items():
         if getattr(spec, name) != value:
-            raise ValueError(f"game {spec.name}: the spec of a world must have {name}={value!r}")
+            raise ValueError(
+                f"game {spec.name}: the spec of a world must have {name}={value!r}, not {getattr(spec, name)!r}"
+            )
     if spec.tools not in ("pure", "recorded"):
-        raise ValueError(f"game {spec.name}: the spec of a world must have tools='pure' or tools='recorded'")
+        raise ValueError(
+            f"game {spec.name}: the spec of a world must have tools='pure' or tools='recorded', not {spec.tools!r}"
+        )
     return ToolGame(spec, params, tasks)
 
 
@@ -203,7 +210,7 @@ class ToolMatch(OneSeatMatch):
         return self._game.load(self.events, self.seed)
 
     def resample(self, seat: int, rng: random.Random) -> ToolMatch:
-        raise NoSampler(f"{self._game.name}: search cannot guess what tools would return.")
+        raise NoSampler(f"{self._game.name}: search cannot guess what tools would return. Use a player without search.")
 
     def close(self) -> None:
         """Close the world without waiting for it."""
@@ -243,7 +250,9 @@ class ToolMatch(OneSeatMatch):
         """Return the move and its results, from the world or the record."""
         if (record := self._game.record) is not None:
             if len(self.events) + 1 >= len(record):
-                raise WorldFailure("The record ends here.")
+                raise WorldFailure(
+                    f"The record ends after event {len(self.events) - 1}, before the results of this move."
+                )
             return move, record[len(self.events) + 1]
         async with self._close_on_failure():
             world = self._world or await self._resume_world()
@@ -294,7 +303,8 @@ class ToolMatch(OneSeatMatch):
                 used += 1
                 if result.text != was.text:
                     raise BadRecord(
-                        f"{call.name} returned {was.text[:80]!r} in the record, but now {result.text[:80]!r}"
+                        f"{call.name} returned {was.text[:80]!r} in the record, but now {result.text[:80]!r}. The tool "
+                        "has changed."
                     )
         return world
 
@@ -309,7 +319,7 @@ class ToolMatch(OneSeatMatch):
             opening = json.loads(event.move)["opening"]
             self._opening = {style: _end_line(opening[style]) for style in STYLES}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise BadRecord("Event 0 must be a task with its opening.") from error
+            raise BadRecord(f"Event 0 must be a task with its opening, not {event.move[:80]!r}.") from error
         self.events.append(event)
 
     def _add_step(self, move: Event, outcome: Event) -> None:
@@ -325,7 +335,9 @@ class ToolMatch(OneSeatMatch):
 
     def _load(self, events: Sequence[Event]) -> None:
         if events[0].seat != CHANCE or len(events) % 2 == 0:
-            raise BadRecord("The events must be a task, then moves with their results.")
+            raise BadRecord(
+                f"The events must be a task, then moves with their results, not {quantity(len(events), 'event')}."
+            )
         self._begin(Event(*events[0]))
         for number in range(1, len(events), 2):
             move, outcome = Event(*events[number]), Event(*events[number + 1])
@@ -336,7 +348,9 @@ class ToolMatch(OneSeatMatch):
             try:
                 self._add_step(move, outcome)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise BadRecord(f"Event {number} must be a call with its results.") from error
+                raise BadRecord(
+                    f"Event {number} must be a call with its results ({type(error).__name__}: {error})."
+                ) from error
 
 
 def _close(world: World) -> None:
@@ -350,7 +364,10 @@ def _format_outcome(game: ToolGame, calls: Sequence[Call], results: Sequence[Res
     Raises `WorldFailure` for a score outside the game's range, and for values that are not JSON."""
     least, most = game.tasks.utility_range
     if not least - 1e-9 <= state["score"] <= most + 1e-9:
-        raise WorldFailure(f"The score {state['score']!r} is outside the range {least:g} to {most:g}.")
+        raise WorldFailure(
+            f"The score {state['score']!r} is outside the range {least:g} to {most:g}. Correct the world's "
+            "utility_range."
+        )
     shown = [
         {"tool": call.name, "text": result.text, "error": result.error, "value": result.value}
         for call, result in zip(calls, results, strict=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def get_first_event(record: Sequence[Event]) -> Event:
     """Return a record's first event, which holds the task. Raises `BadRecord` if there is no event."""
     if not record:
-        raise BadRecord("The match broke off before its first event.")
+        raise BadRecord("The record has no events: the match broke off before its first event.")
     return record[0]
 
 

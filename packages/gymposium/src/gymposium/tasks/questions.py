@@ -15,7 +15,7 @@ from gymposium.errors import BadParameter, reason
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.streams import stream
 from gymposium.util.strict_json import strict_json
-from gymposium.util.visible import is_encodable, shorten
+from gymposium.util.visible import is_encodable, quantity, shorten
 
 Check = Literal["exact", "numeric", "choice"]
 """How answers are compared.
@@ -58,10 +58,13 @@ class Question:
         if self.check == "numeric" and _parse_number(self.answer) is None:
             raise ValueError(f"the answer {shorten(self.answer)} is not a number")
         if (self.check == "choice") != bool(self.choices):
-            raise ValueError("choices need check 'choice', and check 'choice' needs choices")
+            raise ValueError(
+                f"check is {self.check!r} with {quantity(len(self.choices), 'choice')}; choices need check 'choice', "
+                "which needs choices"
+            )
         if self.choices:
             if len({*self.choices}) != len(self.choices) or not 2 <= len(self.choices) <= _MOST_CHOICES:
-                raise ValueError(f"there must be 2 to {_MOST_CHOICES} different choices")
+                raise ValueError(f"there must be 2 to {_MOST_CHOICES} different choices, not {len({*self.choices})}")
             if self.answer not in self.choices:
                 raise ValueError(f"the answer {shorten(self.answer)} is not one of the choices")
 
@@ -75,12 +78,18 @@ class Question:
             case {"question": str(question), "answer": str() | int() | float() as answer} if type(answer) is not bool:
                 pass
             case _:
-                raise ValueError('it must be an object with a string "question" and a string or number "answer"')
+                raise ValueError(
+                    'it must be an object with a string "question" and a string or number "answer", not '
+                    f"{shorten(value)}"
+                )
         if unknown := value.keys() - {"question", "answer", "check", "choices"}:
-            raise ValueError(f"unknown keys: {', '.join(shorten(key) for key in sorted(unknown)[:3])}")
+            raise ValueError(
+                f"unknown keys: {', '.join(shorten(key) for key in sorted(unknown)[:3])}; use question, answer, check "
+                "and choices"
+            )
         choices = value.get("choices", [])
         if not isinstance(choices, list) or any(not isinstance(choice, str) for choice in choices):
-            raise ValueError('"choices" must be a list of strings')
+            raise ValueError(f'"choices" must be a list of strings, not {shorten(choices)}')
         usual = "choice" if choices else "exact" if isinstance(answer, str) else "numeric"
         return cls(question, str(answer), value.get("check", usual), tuple(choices))
 
@@ -149,7 +158,7 @@ class QuestionFile:
             except ValueError as error:
                 raise BadParameter(f"file={self.path}: line {number} is not a valid question: {error}.") from error
         if not questions:
-            raise BadParameter(f"file={self.path} contains no questions.")
+            raise BadParameter(f"file={self.path} contains no questions. Write one per line.")
         return questions
 
     def draw(self, seed: int) -> Question:

@@ -36,8 +36,11 @@ class RecordedTasks:
                       "rules": {"full": str(), "compact": str()} as rules} if calls >= 1:  # fmt: skip
                     return cls(calls, (float(least), float(most)), read_tools(events[0]), rules)
         except (ValueError, OverflowError) as error:
-            raise BadRecord(f"Event 0 is not a task: {error}") from error
-        raise BadRecord("Event 0 must have the world's rules, maximum number of calls and score range.")
+            raise BadRecord(f"Event 0 is not a task: {error} in {events[0].move[:80]!r}") from error
+        raise BadRecord(
+            "Event 0 must have the world's rules, maximum number of calls and score range, not "
+            f"{events[0].move[:80]!r}."
+        )
 
     def rules(self, style: Style) -> str:
         return self._rules[style]
@@ -66,4 +69,4 @@ def read_tools(event: Event) -> tuple[Tool, ...]:
     try:
         return tuple(Tool(**tool) for tool in strict_json(event.move).get("tools", ()))
     except (ValueError, TypeError, AttributeError) as error:
-        raise BadRecord("Event 0 must be a task with its tools.") from error
+        raise BadRecord(f"Event 0 must be a task with its tools, not {event.move[:80]!r}.") from error

@@ -81,7 +81,9 @@ def replace_file(file: Path) -> Iterator[BinaryIO]:
                 raise
         sync(file.parent)
     except OSError as error:
-        raise GymposiumError(f"{file} cannot be written ({error.strerror or error}).") from error
+        raise GymposiumError(
+            f"{file} cannot be written ({error.strerror or error}). Check its folder's permissions and free space."
+        ) from error
 
 
 @contextmanager

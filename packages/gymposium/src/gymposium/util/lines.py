@@ -121,7 +121,8 @@ class LineWriter:
             if self._regular:  # a device cannot be truncated
                 os.ftruncate(self._file, self.size)
             raise GymposiumError(
-                f"{self.path} cannot be appended to ({error.strerror}). All earlier lines are intact."
+                f"{self.path} cannot be appended to ({error.strerror}). All earlier lines are intact. Check "
+                "permissions and free space."
             ) from error
         self.size = size
 

@@ -82,7 +82,10 @@ def _fit_value(where: str, hint: Any, value: Any) -> Any:
             return _UNFIT
         items = tuple(_fit_value(where, get_args(hint)[0], item) for item in value)
         return _UNFIT if any(item is _UNFIT for item in items) else items
-    raise PluginError(f"{where} has the type {hint!r}, which a config file cannot express.")
+    raise PluginError(
+        f"{where} has the type {hint!r}, which a config file cannot express. Use bool, int, float, str, Literal or "
+        "tuple."
+    )
 
 
 def _describe_type(hint: Any, where: str) -> str:
@@ -95,7 +98,10 @@ def _describe_type(hint: Any, where: str) -> str:
         return " or ".join(_describe_type(part, where) for part in get_args(hint) if part is not type(None))
     if _is_list(hint):
         return f"a list, each item {_describe_type(get_args(hint)[0], where)}"
-    raise PluginError(f"{where} has the type {hint!r}, which a config file cannot express.")
+    raise PluginError(
+        f"{where} has the type {hint!r}, which a config file cannot express. Use bool, int, float, str, Literal or "
+        "tuple."
+    )
 
 
 def _is_list(hint: Any) -> bool:

@@ -56,7 +56,7 @@ def bounded_json(text: str) -> Any:
 def check_depth(value: Any) -> None:
     """Raise `ValueError` if a value is nested deeper than `DEEPEST`."""
     if measure_depth(value) > DEEPEST:
-        raise ValueError("it is nested too deeply")
+        raise ValueError(f"it is nested too deeply, more than {DEEPEST} levels")
 
 
 def measure_depth(value: Any) -> int:

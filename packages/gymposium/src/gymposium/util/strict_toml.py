@@ -48,4 +48,4 @@ def _check_integers(value: Any) -> None:
         for inner in value.values() if isinstance(value, dict) else value:
             _check_integers(inner)
     elif type(value) is int and not is_integer(value):
-        raise ValueError("an integer has more than 64 bits")
+        raise ValueError("an integer has more than 64 bits; use a smaller one")

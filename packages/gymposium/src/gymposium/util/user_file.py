@@ -40,9 +40,11 @@ def load_user_file() -> UserFile:
     try:
         data = strict_toml(read_plain_text(path))
     except OSError as error:
-        raise BadOption(f"{VARIABLE}: {path} cannot be read ({reason(error)}).") from error
+        raise BadOption(
+            f"{VARIABLE}: {path} cannot be read ({reason(error)}). Name a readable file, or unset the variable."
+        ) from error
     except ValueError as error:
-        raise BadOption(f"{path} is not TOML: {error}.") from error
+        raise BadOption(f"{path} is not valid TOML: {error}. Correct or remove it.") from error
     plugins = data.pop(PLUGINS, [])
     if not isinstance(plugins, list) or not all(isinstance(plugin, str) for plugin in plugins):
         raise BadOption(f'{path}: {PLUGINS}={plugins!r} must be a list of files, such as ["~/games/my_game.py"].')

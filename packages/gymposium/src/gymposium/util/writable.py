@@ -28,7 +28,7 @@ def check_writable(option: str, path: Path) -> Path:
         else:
             raise NotADirectoryError(0, f"{existing} is not a folder")
     except OSError as error:
-        raise BadOption(f"{option} {path}: cannot be written ({error.strerror}).") from error
+        raise BadOption(f"{option} {path}: cannot be written ({error.strerror}). Choose another path.") from error
     return path
 
 

@@ -122,7 +122,10 @@ class AdversaryPlayer:
 
     def check_game(self, game: Game) -> None:
         if game.name != self._adversary.game:
-            raise GymposiumError(f"{self.name} does not play {game.name}; it was fitted for {self._adversary.game}.")
+            raise GymposiumError(
+                f"{self.name} was fitted for {self._adversary.game} and does not play {game.name}. Fit one for this "
+                f"game: gymposium exploit PLAYER --game {game.name}"
+            )
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._find_move(ask) or ask.rng.choice(ask.legal_moves or [])) for ask in asks]
@@ -150,5 +153,8 @@ def open_adversary(path: str, digest: str | None = None) -> AdversaryPlayer:
     adversary = Adversary.read(Path(path))
     found = adversary.digest.removeprefix("sha256:")
     if digest is not None and not found.startswith(digest):
-        raise BadOption(f"exploit:{path}#{digest}: the file contains another adversary, {found[:12]}.")
+        raise BadOption(
+            f"exploit:{path}#{digest}: the file contains another adversary. To play that one, write "
+            f"exploit:{path}#{found[:12]}."
+        )
     return AdversaryPlayer(adversary, path)

@@ -89,7 +89,8 @@ class LuckCorrector:
             position = positions[here]
             if position.seat != event.seat or event.move not in position.moves:
                 raise BadRecord(
-                    f"{event.move!r} by seat {event.seat} is not a possible event in {self._graph.game.name} here"
+                    f"{event.move!r} by seat {event.seat} is not possible in {self._graph.game.name} at this point. "
+                    "Check that the record belongs to this game."
                 )
             move = position.moves.index(event.move)
             yield here, move
@@ -113,7 +114,10 @@ class LuckCorrector:
             if move >= 0:
                 after = process.after.get((position.view, move))
                 if after is None:
-                    raise BadRecord(f"{other.player} cannot have led seat {seat} to {position.view!r}")
+                    raise BadRecord(
+                        f"{other.player} cannot have led seat {seat} to {position.view!r}. Check that the record "
+                        "belongs to this player."
+                    )
             elif forfeits == seat:
                 after = compute_forfeit_returns(self._graph.game, seat, position.returns)[seat]
             else:

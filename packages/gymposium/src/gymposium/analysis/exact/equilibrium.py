@@ -15,8 +15,10 @@ from gymposium.analysis.exact.graph import check_engine
 from gymposium.analysis.exact.minimax import check_solvable
 from gymposium.analysis.exact.policy import State
 from gymposium.analysis.exact.size import DEEPEST, MOST_POSITIONS, TooLarge
+from gymposium.errors import NoSampler
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Game
+from gymposium.players.search.refusal import check_searchable
 
 
 def compute_average_policy(game: Game, iterations: int) -> Mapping[State, Mapping[int, float]]:
@@ -40,26 +42,31 @@ def compute_average_policy(game: Game, iterations: int) -> Mapping[State, Mappin
 def require_solvable(game: Game) -> OpenSpielGame:
     """Return the game if its kind is supported. Its size is not checked. Raises `TooLarge` for other kinds."""
     if not isinstance(game, OpenSpielGame):
-        raise TooLarge(f"{game.name}: equilibria are computed only for OpenSpiel games.")
+        raise TooLarge(f"{game.name}: equilibria are computed only for OpenSpiel games. {_suggest_player(game)}")
     if not game.hides and game.engine.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL:
         raise TooLarge(
             f"{game.name} has perfect information, and equilibria are computed only for games with hidden information. "
             f"{_suggest_player(game)}"
         )
     if game.seats != 2 or game.spec.utility != "zero_sum":
-        raise TooLarge(f"{game.name}: equilibria are computed only for zero-sum games with two seats.")
+        raise TooLarge(
+            f"{game.name}: equilibria are computed only for zero-sum games with two seats. {_suggest_player(game)}"
+        )
     check_engine(game)
     return game
 
 
 def _suggest_player(game: Game) -> str:
-    """Return the player to suggest instead of cfr-N in a perfect-information game: `exact` only if it supports the
-    game."""
+    """Return the player to suggest instead of cfr-N: `exact` only if it supports the game, a search only if it plays
+    the game well."""
     with suppress(TooLarge):
         check_solvable(game)
         if game.max_decisions <= DEEPEST and game.spec.utility == "zero_sum":
             return f"Write exact, which plays it if it has at most {MOST_POSITIONS:,} positions, or mcts-N."
-    return "Write mcts-N."
+    with suppress(NoSampler):
+        check_searchable(game, "mcts-N")
+        return "Write mcts-N."
+    return "Choose another player."
 
 
 def make_sequential(game: OpenSpielGame) -> pyspiel.Game:
@@ -80,7 +87,10 @@ def information_states(game: OpenSpielGame, engine: pyspiel.Game) -> Iterator[tu
         state, ours, first = ahead.pop()
         histories += 1
         if histories > MOST_POSITIONS:
-            raise TooLarge(f"{game.name} has more than {MOST_POSITIONS:,} histories.")
+            raise TooLarge(
+                f"{game.name} has more than {MOST_POSITIONS:,} histories, the limit for equilibria. "
+                f"{_suggest_player(game)}"
+            )
         if state.is_terminal():
             continue
         seat = state.current_player()

@@ -19,6 +19,7 @@ import pyspiel
 from gymposium.analysis.exact.size import DEEPEST, MOST_POSITIONS, MOST_UNASKED, TooLarge
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import CHANCE, Event, Game
+from gymposium.util.visible import quantity
 
 OVER = -2
 """Value of `Position.seat` after the end of a match."""
@@ -71,7 +72,7 @@ def build_graph(game: Game) -> Graph:
     try:
         order = [*sorter.static_order()][::-1]
     except CycleError as error:
-        raise TooLarge(f"{game.name}: positions repeat within a match.") from error
+        raise TooLarge(f"{game.name}: positions repeat within a match, so exact figures cannot be computed.") from error
     place = {old: new for new, old in enumerate(order)}
     in_order = (positions[old] for old in order)
     return Graph(
@@ -98,11 +99,11 @@ def _find_size_problem(game: Game) -> str | None:
 
 def _require_traversable(game: Game) -> OpenSpielGame:
     if game.seats != 2:
-        raise TooLarge(f"{game.name}: exact figures for a player need two seats, not {game.seats}.")
+        raise TooLarge(f"{game.name} has {quantity(game.seats, 'seat')}, but exact figures need two seats.")
     if not isinstance(game, OpenSpielGame):
-        raise TooLarge(f"{game.name}: exact figures for a player are available only for OpenSpiel games.")
+        raise TooLarge(f"{game.name}: exact figures are computed only for OpenSpiel games.")
     if game.max_decisions > DEEPEST:
-        raise TooLarge(f"{game.name} has matches of more than {DEEPEST} moves.")
+        raise TooLarge(f"{game.name} has matches of more than {DEEPEST} moves, the limit for exact figures.")
     check_engine(game)
     return game
 
@@ -135,9 +136,11 @@ def check_engine(game: OpenSpielGame) -> None:
     kind = game.engine.get_type()
     hides = game.hides or kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
     if hides and not kind.provides_information_state_string:
-        raise TooLarge(f"{game.name}: its engine does not expose what a seat knows of the whole match.")
+        raise TooLarge(
+            f"{game.name}: its engine does not expose what a seat knows, so exact figures cannot be computed."
+        )
     if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
-        raise TooLarge(f"{game.name}: its engine draws chance internally and cannot list the outcomes.")
+        raise TooLarge(f"{game.name}: its engine draws chance internally, so exact figures cannot be computed.")
 
 
 class _GraphBuilder:
@@ -169,7 +172,7 @@ class _GraphBuilder:
         if key in self._known:
             return self._known[key]
         if self._count >= self._most:
-            raise TooLarge(f"{self.game.name} has more than {self._most:,} positions.")
+            raise TooLarge(f"{self.game.name} has more than {self._most:,} positions, the limit for exact figures.")
         if key is not None:
             self._known[key] = self._count
         self._waiting.append((self._count, new))

@@ -69,6 +69,9 @@ def check_solvable(game: Game) -> None:
     """Raise `TooLarge` if minimax does not support this kind of game."""
     spec = game.spec
     if game.seats != 2 or spec.information != "perfect" or spec.chance or spec.dynamics != "sequential":
-        raise TooLarge(f"{game.name}: exact optima need two seats that alternate, perfect information and no chance.")
+        raise TooLarge(
+            f"{game.name} cannot be solved: exact optima need two seats that alternate, perfect information and no "
+            "chance."
+        )
     if spec.free_text:
-        raise TooLarge(f"{game.name} is a free-text game without a list of moves, so it cannot be solved.")
+        raise TooLarge(f"{game.name} cannot be solved, because it takes free text and has no list of moves.")

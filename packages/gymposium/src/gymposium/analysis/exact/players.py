@@ -35,7 +35,7 @@ class ExactPlayer:
         """Raise `TooLarge` with the reason for an unsupported kind of game. The size is checked at the first move."""
         check_solvable(game)
         if game.spec.utility != "zero_sum":
-            raise TooLarge(f"exact does not play {game.name}, because the game is not zero-sum.")
+            raise TooLarge(f"exact does not play {game.name}, because the game is not zero-sum. Write mcts-N.")
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(ask.rng.choice(self._find_best_moves(ask))) for ask in asks]

@@ -121,9 +121,8 @@ def _require_distributions(player: Player) -> DistributionPlayer:
     """Return the player. Raises `GymposiumError` if it does not know its move probabilities."""
     if not isinstance(player, DistributionPlayer):
         raise GymposiumError(
-            f"{player.name} does not report its move probabilities, so it has no exact figures. These are available "
-            "for "
-            f"'random', 'exact', 'cfr-N' and language models. Play matches instead."
+            f"{player.name} does not report its move probabilities, so it has no exact figures. Use random, exact, "
+            "cfr-N or a language model, or play matches instead."
         )
     return player
 
@@ -180,5 +179,8 @@ def _ask_player(player: DistributionPlayer, asks: Sequence[Ask]) -> Sequence[Mov
     answers = ask_distributions(player, asks)
     for ask, answer in zip(asks, answers, strict=True):
         if list(answer.moves) != ask.legal_moves:
-            raise ValueError(f"The distribution is over {answer.moves}, but the legal moves are {ask.legal_moves}.")
+            raise ValueError(
+                f"The distribution is over {answer.moves}, but the legal moves are {ask.legal_moves}. Return a "
+                "probability for each legal move, in order."
+            )
     return answers

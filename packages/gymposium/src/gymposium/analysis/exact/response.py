@@ -35,7 +35,8 @@ class BestResponse:
         game = self.policy.game
         if game.spec.utility != "zero_sum":
             raise GymposiumError(
-                f"{game.name} is not zero-sum, so its policies have best responses but no exploitability."
+                f"{game.name} is not zero-sum, so exploitability is undefined. Read the mean return from .value "
+                "instead."
             )
         return self.value.mean.mean_return
 

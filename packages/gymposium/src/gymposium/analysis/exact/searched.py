@@ -75,7 +75,7 @@ def search_response(
     moves."""
     if game.seats != 2 or game.spec.free_text:
         raise GymposiumError(
-            f"{game.name}: responses can be searched only in games with two seats and lists of legal moves."
+            f"{game.name} cannot be searched for responses. Choose a game with two seats and lists of legal moves."
         )
     search = _Search(game, player, seat, seed)
     for begin in range(0, simulations, AT_ONCE):

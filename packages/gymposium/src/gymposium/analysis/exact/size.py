@@ -35,11 +35,13 @@ class TraversalGuard:
 
         `remembered` is the number of positions solved so far. Raises `TooLarge` beyond a limit."""
         if position in self._line:
-            raise TooLarge(f"{self._game.name}: positions repeat within a match.")
+            raise TooLarge(f"{self._game.name} cannot be solved, because positions repeat within a match.")
         if len(self._line) >= DEEPEST:
-            raise TooLarge(f"{self._game.name} has matches of more than {DEEPEST} moves.")
+            raise TooLarge(
+                f"{self._game.name} has matches of more than {DEEPEST} moves, the limit for exact solutions."
+            )
         if remembered >= self._most:
-            raise TooLarge(f"{self._game.name} has more than {self._most:,} positions.")
+            raise TooLarge(f"{self._game.name} has more than {self._most:,} positions, the limit for exact solutions.")
         self._line.add(position)
 
     def leave(self, position: tuple[str, int]) -> None:

@@ -19,7 +19,10 @@ def value(policy: Policy, opponent: Policy | None = None) -> Value:
     Raises `GymposiumError` if the policies are for different games or not tabulated for their seats."""
     other = tabulate(policy.game, RandomPlayer()) if opponent is None else opponent
     if other.game != policy.game:
-        raise GymposiumError(f"The policies are for different games: {policy.game.name} and {other.game.name}.")
+        raise GymposiumError(
+            f"The policies are for different games, {policy.game.name} and {other.game.name}. Pass policies for the "
+            "same game."
+        )
     return Value((_compute_outcome(policy, other, 0), _compute_outcome(policy, other, 1)))
 
 
@@ -67,7 +70,6 @@ def _get_distribution(policy: Policy, position: Position) -> MoveDistribution:
     if distribution is None:
         raise GymposiumError(
             f"The policy of {policy.player} has no moves for seat {position.seat} at {position.view!r}. Tabulate it "
-            "for "
-            f"this seat."
+            "for this seat."
         )
     return distribution

@@ -57,8 +57,9 @@ def review_file(
     records = [one for _, one in read_records(matches) if isinstance(one, Record) and not one.ending.broke_off]
     games = sorted({record.game for record in records})
     if len(games) != 1:
-        what = f"matches of {len(games)} games, and is reviewed only if they are of one" if games else "no match"
-        raise BadRecord(f"{matches} contains {what}.")
+        if not games:
+            raise BadRecord(f"{matches} has no finished match. Finish its run, or name another file.")
+        raise BadRecord(f"{matches} has matches of {len(games)} games. Put each game in its own file.")
     game = load_named_game(games[0])
     chosen = choose_judge(game, judge)
     before = read_review(matches)

@@ -200,7 +200,10 @@ class CrazyEightsGame(OpenSpielGame):
             if any(card in put_back and index <= hands for index, card in cards.items()):
                 continue  # no hand may hold an eight that was turned up and put back
             return self.world(match, [cards.get(index, action) for index, action in enumerate(history)], rng)
-        raise NoSampler(f"{self.name}: found no deal without the eights that were put back, in {_TRIES} tries.")
+        raise NoSampler(
+            f"{self.name}: found no deal without the eights that were put back, in {_TRIES} tries. Try again with "
+            "another rng."
+        )
 
 
 def _redeal(rules: HandRules, history: Sequence[int], seat: int, rng: random.Random) -> dict[int, int]:

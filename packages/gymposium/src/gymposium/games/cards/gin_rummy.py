@@ -328,7 +328,10 @@ class GinRummyGame(OpenSpielGame):
                 for index, card in dealt.items():
                     events[index] = Event(CHANCE, self._card_texts[card])
                 return OpenSpielMatch(self, state, events, None, rng)
-        raise NoSampler(f"{self.name}: found no other deal that allows the observed knock, in {_TRIES} tries.")
+        raise NoSampler(
+            f"{self.name}: found no other deal that allows the observed knock, in {_TRIES} tries. Try again with "
+            "another rng."
+        )
 
     def _redeal(self, history: Sequence[int], seat: int, limit: int, rng: random.Random) -> dict[int, int]:
         """Return new cards for the other seat, keyed by their index in the history.

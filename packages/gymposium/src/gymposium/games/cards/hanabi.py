@@ -198,7 +198,9 @@ class HanabiGame(OpenSpielGame):
             for index, i in zip(places, chosen, strict=True):
                 history[index] = pool[i]
             return self.world(match, history, rng)
-        raise NoSampler(f"{self.name}: found no other hand that fits the hints, in {_TRIES} tries.")
+        raise NoSampler(
+            f"{self.name}: found no other hand that fits the hints, in {_TRIES} tries. Try again with another rng."
+        )
 
     def _find_hidden(self, history: Sequence[int], seat: int) -> tuple[list[int], list[int]]:
         """Return the history index of each card in the seat's hand, oldest first, and all cards that the hand may

@@ -140,7 +140,7 @@ class DarkHexGame(OpenSpielGame):
         words = self.wording
         if match.to_move() != (seat,):
             raise NoSampler(
-                f"{self.name} can sample worlds only for the seat to move, and it is not seat {seat}'s turn."
+                f"{self.name} can sample worlds only for the seat to move, not for seat {seat}. Wait for its turn."
             )
         *rows, _, seen = match.state.information_state_string(seat).split("\n")
         cells, counts = "".join(rows), [len(run) // 4 for run in re.findall(r"(?:\d,\? )+", seen)]
@@ -156,7 +156,10 @@ class DarkHexGame(OpenSpielGame):
                     made = made and self._apply_tries(state, events, 1 - seat, next(turns))
             if made:
                 return OpenSpielMatch(self, state, events, None, rng)
-        raise NoSampler(f"{self.name}: in all {_ATTEMPTS} worlds drawn, the other player had already won.")
+        raise NoSampler(
+            f"{self.name}: in all {_ATTEMPTS} worlds drawn, the other player had already won. Try again with another "
+            "rng."
+        )
 
     def _apply_tries(self, state: pyspiel.State, events: list[Event], seat: int, cells: Sequence[int]) -> bool:
         """Apply these tries and return whether the match continues."""

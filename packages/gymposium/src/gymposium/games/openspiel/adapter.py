@@ -94,7 +94,8 @@ class OpenSpielGame:
         self.names: list[str] | None = None if words.names is None else list(words.names)
         self.actions: dict[str, int] = {name: i for i, name in enumerate(self.names or ())}
         if len(self.actions) != len(self.names or ()):
-            raise ValueError(f"{self.name}: two actions share a name")
+            duplicates = sorted({name for name in words.names or () if list(words.names or ()).count(name) > 1})
+            raise ValueError(f"{self.name}: duplicate action names {duplicates}; name each action once")
 
     def reword(self, words: Wording, **params: Any) -> Self:
         """Return this game with a different wording. `params` become part of its name."""

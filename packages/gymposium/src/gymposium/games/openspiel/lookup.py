@@ -31,7 +31,9 @@ def load_by_engine_name(name: str) -> OpenSpielGame:
     if game is None:
         game = cast(OpenSpielGame, load_named_game(format_name(f"openspiel:{short}", given)))
     if game.engine.get_type().chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
-        raise BadParameter(f"OpenSpiel's {short} draws chance internally, so its matches cannot be replayed.")
+        raise BadParameter(
+            f"OpenSpiel's {short} draws chance internally, so its matches cannot be replayed. Choose another game."
+        )
     return game
 
 

@@ -48,16 +48,17 @@ def make_plain_game(name: str) -> OpenSpielGame:
     try:
         engine = pyspiel.load_game(name)
     except (pyspiel.SpielError, RuntimeError, IndexError) as error:
-        raise BadParameter(f"OpenSpiel rejected {name!r}: {error}") from error
+        raise BadParameter(f"OpenSpiel rejected {name!r}: {error}. Check its parameters.") from error
     kind = engine.get_type()  # the registered type ignores parameters and a wrapped game
     if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
         raise BadParameter(
-            f"OpenSpiel's {short} is a mean-field game, which is not supported: it has populations, not players."
+            f"OpenSpiel's {short} is a mean-field game with populations instead of players, which is not supported. "
+            "Choose another game."
         )
     hides = kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION
     use_board = kind.provides_observation_string and not (hides and kind.provides_information_state_string)
     if not use_board and not kind.provides_information_state_string:
-        raise BadParameter(f"OpenSpiel's {short} has no text observation, so it is not supported.")
+        raise BadParameter(f"OpenSpiel's {short} has no text observation, so it is not supported. Choose another game.")
     spec = GameSpec(
         name=re.sub(r"[^a-z0-9_]", "_", short.lower()),
         title=kind.long_name,
@@ -72,6 +73,6 @@ def make_plain_game(name: str) -> OpenSpielGame:
     try:
         game = OpenSpielGame(spec, {}, engine, PlainWording(kind.long_name, engine.num_players(), use_board))
     except pyspiel.SpielError as error:  # crossword declares a tensor without a shape
-        raise BadParameter(f"OpenSpiel's {short} is not supported: {error}") from error
+        raise BadParameter(f"OpenSpiel's {short} is not supported: {error}. Choose another game.") from error
     game.name = f"openspiel:{name}"
     return game

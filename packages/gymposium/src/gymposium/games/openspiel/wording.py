@@ -51,7 +51,10 @@ def match_view(pattern: re.Pattern[str], view: str) -> re.Match[str]:
     Raises `ValueError` without a match: the engine's format has changed."""
     found = pattern.search(view)
     if found is None:
-        raise ValueError(f"The engine's view has changed. It does not match {pattern.pattern!r}: {view[:200]!r}")
+        raise ValueError(
+            f"The engine's view does not match {pattern.pattern!r}: {view[:200]!r}. Install a version of open_spiel "
+            "that gymposium supports."
+        )
     return found
 
 

@@ -93,7 +93,7 @@ def _check_attributes(called: str, rules: Rules[Any], spec: GameSpec, params: Ma
                 )
         twice = sorted({move for move in moves if list(moves).count(move) > 1})
         if twice:
-            raise RulesError(f"{called}.moves has duplicates: {', '.join(map(repr, twice))}.")
+            raise RulesError(f"{called}.moves has duplicates: {', '.join(map(repr, twice))}. Name each move once.")
     seats = spec.count_seats(params)
     if (own := getattr(rules, "seats", seats)) != seats:
         raise RulesError(
@@ -167,7 +167,10 @@ def _check_first_decision(game: RulesGame[Any]) -> None:
             elif (answer := rules.legal_moves(match.state, seat)) is not None:
                 raise RulesError(f"{called}.legal_moves must return None in a free-text game, not {answer!r}.")
         if not match.to_move():
-            raise RulesError(f"{called}: the match is over before any seat has moved.")
+            raise RulesError(
+                f"{called}: the match is over before any seat has moved. Return the seats to move from "
+                "to_move(start())."
+            )
         if not moves:
             return  # only the author knows which free-text answers are valid
         match.apply(moves)

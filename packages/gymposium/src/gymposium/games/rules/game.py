@@ -81,7 +81,9 @@ class RulesGame(Generic[S]):
         try:
             return numbers.reshape(self.tensor_shape or ())
         except ValueError as error:
-            raise RulesError(f"{self.author_name}.tensor does not have the shape of tensor_shape: {error}.") from error
+            raise RulesError(
+                f"{self.author_name}.tensor does not have the shape {self.tensor_shape} of tensor_shape: {error}."
+            ) from error
 
     def to_move(self, state: S) -> tuple[int, ...]:
         """Return the seats to move, or `(CHANCE,)`. Raises `RulesError` if the author's answer is invalid."""
@@ -111,14 +113,19 @@ class RulesGame(Generic[S]):
         moves, listed = self.moves or (), self.author.legal_moves(state, seat)
         if listed is None or not listed:
             raise RulesError(
-                f"{self.author_name}.legal_moves returned no legal move for seat {seat}, which must move: {listed!r}."
+                f"{self.author_name}.legal_moves returned no legal move for seat {seat}, which must move: {listed!r}. "
+                "Return at least one."
             )
         try:
             actions = sorted([self.actions[move] for move in listed])
         except KeyError as error:
-            raise RulesError(f"{self.author_name}.legal_moves returned {error}, which is not in `moves`.") from None
+            raise RulesError(
+                f"{self.author_name}.legal_moves returned {error}, which is not in `moves`. Add it there."
+            ) from None
         if len(set(actions)) != len(actions):
-            raise RulesError(f"{self.author_name}.legal_moves returned a duplicate move: {listed!r}.")
+            raise RulesError(
+                f"{self.author_name}.legal_moves returned a duplicate move: {listed!r}. List each move once."
+            )
         return actions, [moves[action] for action in actions]
 
     def list_outcomes(self, state: S) -> list[tuple[str, float]]:
@@ -127,7 +134,8 @@ class RulesGame(Generic[S]):
         They are sorted, so the author's order does not matter."""
         if self._chance is None:
             raise RulesError(
-                f"{self.author_name}.to_move returned (CHANCE,), but {self.author_name} has no method `chance`."
+                f"{self.author_name}.to_move returned (CHANCE,), but {self.author_name} has no method `chance`. Define "
+                "it."
             )
         weights: object = self._chance(state)
         if not isinstance(weights, Mapping) or {*map(type, weights)} - {str}:
@@ -203,14 +211,16 @@ class RulesMatch(Generic[S]):
             return self.fork(rng)
         if not isinstance(game.author, HasResample):
             raise NoSampler(
-                f"{game.name} has hidden information, but {game.author_name} has no method resample(self, events, "
-                f"seat, "
-                f"rng) that returns another world indistinguishable to this seat."
+                f"{game.author_name} has no method resample(self, events, seat, rng), so hidden information in "
+                f"{game.name} cannot be sampled. Define it to return another world that looks the same to the seat."
             )
         world = RulesMatch(game, game.author.start(), [], None, rng)
         world._replay(game.author.resample(tuple(self.events), seat, rng))
         if world._to_move != self._to_move or world.view(seat) != self.view(seat):
-            raise RulesError(f"{game.author_name}.resample returned a world that looks different to seat {seat}.")
+            raise RulesError(
+                f"{game.author_name}.resample returned a world that looks different to seat {seat}. Keep all that the "
+                "seat knows."
+            )
         return world
 
     def _set_state(self, state: S) -> None:
@@ -233,7 +243,10 @@ class RulesMatch(Generic[S]):
         if len(self.events) >= game.max_decisions:  # some of them may be chance's
             decisions = sum(event.seat != CHANCE for event in self.events) + len(seats)
             if decisions > game.max_decisions:  # the driver reports this first; here it ends playouts
-                raise RulesError(f"{game.author_name}.max_decisions is {game.max_decisions}, but the match continues.")
+                raise RulesError(
+                    f"{game.author_name}.max_decisions is {game.max_decisions}, but the match continues. Raise it, or "
+                    "end the match."
+                )
         for seat in seats:
             legal = None if self.game.moves is None else self._list_legal(seat)[1]
             if not isinstance(moves[seat], str) if legal is None else moves[seat] not in legal:

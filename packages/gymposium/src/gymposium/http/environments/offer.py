@@ -14,7 +14,7 @@ from gymposium.games.registry import load_game
 from gymposium.match.failures import FailurePolicy
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.asking import blame_errors
-from gymposium.players.grammar import make_player
+from gymposium.players.grammar import make_player, reject_person
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
 
 T = TypeVar("T")
@@ -70,8 +70,7 @@ class EnvOffer:
         loaded = {name: load_game(name) for name in games}
         if not loaded:
             raise BadOption("No game given. Name at least one:  gymposium serve-env tic_tac_toe")
-        if "human" in opponents:
-            raise BadOption("--opponent human is not supported: a server cannot ask a person at a terminal.")
+        reject_person("--opponent", opponents, next(iter(loaded)))
         players = {name: SharedPlayer(make_player(name)) for name in dict.fromkeys(opponents or ("random",))}
         named = {**loaded, **{game.name: game for game in loaded.values()}}
         return cls(named, players, FailurePolicy.parse(on_illegal))

@@ -45,7 +45,10 @@ class EnvSession:
             raise WireError("VALIDATION_ERROR", f"seed={str(seed)[:80]} must be an integer from 0 to {GREATEST_SEED}.")
         episode = data.get("episode_id")
         if episode is not None and (not isinstance(episode, str) or len(episode) > _LONGEST_ID):
-            raise WireError("VALIDATION_ERROR", f"episode_id must be a string of at most {_LONGEST_ID} characters.")
+            raise WireError(
+                "VALIDATION_ERROR",
+                f"episode_id={str(episode)[:80]!r} must be a string of at most {_LONGEST_ID} characters.",
+            )
         given = {key: data[key] for key in OPTIONS if key in data and key != "seat"}
         seed = secrets.randbits(48) if seed is None else seed
         try:

@@ -49,9 +49,11 @@ class Incoming:
         try:
             sent = bounded_json(text)
         except ValueError as error:
-            raise WireError("INVALID_JSON", f"Invalid JSON: {error}.") from None
+            raise WireError("INVALID_JSON", f"Invalid JSON: {error}. Send one JSON object per message.") from None
         if not isinstance(sent, dict):
-            raise WireError("VALIDATION_ERROR", "A message must be a JSON object with a type.")
+            raise WireError(
+                "VALIDATION_ERROR", 'A message must be a JSON object with a type, such as {"type": "reset"}.'
+            )
         kind, data = sent.get("type"), sent.get("data", {})
         if kind not in TYPES:
             raise WireError("UNKNOWN_TYPE", f"Unknown message type: {str(kind)[:80]}. Known: {', '.join(TYPES)}.")

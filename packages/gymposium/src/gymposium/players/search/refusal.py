@@ -8,13 +8,10 @@ from gymposium.plugins.command_line import command_line
 from gymposium.plugins.names import parse_name
 from gymposium.util.visible import quantity
 
-_DEALS = (
-    "a random deal hardly ever agrees with what a seat has seen of it, and OpenSpiel has no sound sampler of deals "
-    "that do"
-)
-_MOVES = "random hidden moves hardly ever agree with what a seat has seen of them in a whole match"
-_LEGAL = "in its engine positions that look alike to a seat differ in their legal moves"
-_CHANCE = "its engine draws chance out of sight, so that a match cannot be played again"
+_DEALS = "random deals almost never match a seat's observations, and OpenSpiel has no sound sampler of deals that do"
+_MOVES = "random hidden moves almost never match a seat's observations of a whole match"
+_LEGAL = "the engine's positions differ in legal moves although a seat cannot tell them apart"
+_CHANCE = "its engine draws chance internally, so matches cannot be replayed"
 
 _ENGINES = {
     **dict.fromkeys(

@@ -123,7 +123,9 @@ def answer_asks(batch: AskBatch) -> list[tuple[Reply, tuple[Any, ...]]]:
     asks = [snapshot.ask() for snapshot in batch.asks]
     replies = ask_player(_load_player(batch.player), asks)
     if any(ask._context.memory.get(ask.seat) for ask in asks):
-        raise GymposiumError(f"{batch.player} keeps state between turns, so it cannot run remotely.")
+        raise GymposiumError(
+            f"{batch.player} keeps state between turns, so it cannot run remotely. Omit remote: from its name."
+        )
     return [(reply, ask.rng.getstate()) for reply, ask in zip(replies, asks, strict=True)]
 
 

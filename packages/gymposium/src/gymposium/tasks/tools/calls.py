@@ -34,7 +34,7 @@ class Call:
         match value:
             case {"name": str(name)} if len(value) == 2 and isinstance(given := value.get(arguments), dict):
                 return cls(name, given)
-        raise ValueError(f'a call is written {{"name": "...", "{arguments}": {{...}}}}')
+        raise ValueError(f'write a call as {{"name": "...", "{arguments}": {{...}}}}')
 
 
 def format_calls(calls: Sequence[Call]) -> str:

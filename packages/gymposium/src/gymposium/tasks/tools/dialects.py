@@ -68,7 +68,7 @@ class Llama:
 
     def write(self, calls: Sequence[Call]) -> str:
         if len(calls) != 1:
-            raise ValueError("the dialect llama writes one call in a reply")
+            raise ValueError(f"the llama dialect writes one call per reply, not {len(calls)}")
         written = json.loads(calls[0].json)
         return json.dumps({"name": written["name"], "parameters": written["arguments"]}, ensure_ascii=False)
 
@@ -95,7 +95,7 @@ class _TypedDialect(ABC):
         except ValueError:
             same = False
         if not same:
-            raise ValueError(f"the dialect {self.name} cannot write names or texts with its own tags in them")
+            raise ValueError(f"the dialect {self.name} cannot write names or texts that contain its own tags")
         return written
 
     @abstractmethod
@@ -148,7 +148,7 @@ class Functions(_TypedDialect):
             scanner.take("<function=")
             name = scanner.take_name()
             if not inside.endswith("</function>"):
-                raise ValueError(f"a call is written {self.example}")
+                raise ValueError(f"write a call as {self.example}")
             scanner.skip_space()
             yield name, [*self._read_pairs(scanner)]
 
@@ -172,7 +172,7 @@ def get_dialect(name: str) -> Dialect:
     try:
         return DIALECTS[name]
     except KeyError:
-        raise UnknownName("dialect of tool calls", name, DIALECTS) from None
+        raise UnknownName("tool-call dialect", name, DIALECTS) from None
 
 
 def _split_tags(text: str, opening: str, closing: str) -> Iterator[str]:
@@ -204,7 +204,7 @@ class _Scanner:
     def take(self, tag: str) -> None:
         """Consume this tag. Raises `ValueError` for anything else."""
         if not self._text.startswith(tag, self._at):
-            raise ValueError(f"there is no {tag} where a call needs it")
+            raise ValueError(f"{tag} is missing in a call")
         self._at += len(tag)
 
     def take_until(self, tag: str) -> str:
@@ -213,7 +213,7 @@ class _Scanner:
         Raises `ValueError` if there is none."""
         end = self._text.find(tag, self._at)
         if end < 0:
-            raise ValueError(f"there is no {tag} where a call needs it")
+            raise ValueError(f"{tag} is missing in a call")
         part, self._at = self._text[self._at : end], end + len(tag)
         return part
 
@@ -223,7 +223,7 @@ class _Scanner:
         Raises `ValueError` if the name is missing or contains spaces."""
         name = self.take_until(">")
         if name.split() != [name]:
-            raise ValueError("a name in a call is a word")
+            raise ValueError(f"the name {name[:80]!r} in a call must be one word")
         return name
 
     def skip_space(self) -> None:

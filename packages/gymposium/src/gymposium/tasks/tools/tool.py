@@ -39,7 +39,10 @@ class Tool:
                 f"invalid tool name {self.name!r}: use letters, digits, '_' and '-', at most 64 characters"
             )
         if "object" not in (list_types(self.parameters) or ["object"]):
-            raise ValueError(f"the parameters of tool {self.name} must be a JSON schema of type 'object'")
+            raise ValueError(
+                f"the parameters of tool {self.name} must be a JSON schema of type 'object', not "
+                f"{self.parameters.get('type')!r}"
+            )
         object.__setattr__(self, "parameters", {"type": "object", **self.parameters})
         _ = self.schema
 
@@ -64,7 +67,7 @@ class Tool:
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
                 raise TypeError(f"{name}({parameter}): a tool accepts keyword arguments only. Name each parameter")
             if parameter.annotation is parameter.empty:
-                raise TypeError(f"{name}(): the argument {parameter.name!r} has no type annotation")
+                raise TypeError(f"{name}(): the argument {parameter.name!r} has no type annotation. Add one")
             default = ... if parameter.default is parameter.empty else parameter.default
             fields[parameter.name] = (parameter.annotation, default)
         schema = TypeAdapter(create_model(name, **fields)).json_schema()  # type: ignore[call-overload]
