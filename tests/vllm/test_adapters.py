@@ -130,5 +130,5 @@ def test_directory_without_an_adapter_is_an_error(engine: VllmEngine, tmp_path: 
 
 
 def test_base_cannot_be_published(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
-    with pytest.raises(GymposiumError, match="as the base model"):
+    with pytest.raises(GymposiumError, match="as the base model, base"):
         engine.publish(adapters[FIRST], BASE)

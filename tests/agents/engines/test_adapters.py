@@ -204,7 +204,7 @@ def test_refuses_incompatible_adapters(
     weights = load_file(fewer / "adapter_model.safetensors")
     weights.pop(next(iter(weights)))
     save_file(weights, fewer / "adapter_model.safetensors")
-    bad[fewer] = "weights that only one of them has"
+    bad[fewer] = "unmatched weights"
     for first in (True, False):
         if not first:
             engine.publish(directories[OLD], OLD)
@@ -220,5 +220,5 @@ def test_refuses_incompatible_adapters(
 
 
 def test_base_policy_refuses_a_model_with_an_adapter(model_directory: Path, adapter_directory: Path) -> None:
-    with pytest.raises(GymposiumError, match="Give the engine its policy"):
+    with pytest.raises(GymposiumError, match="its policy cannot be base"):
         load_model(model_directory, adapter_directory).engine(BASE)

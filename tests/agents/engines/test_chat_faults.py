@@ -72,7 +72,7 @@ FAULTS: dict[str, tuple[Answer, str]] = {
         Answer(body=body().replace(b'{"prompt_tokens"', b'[{"prompt_tokens"') + b"]"),
         "chat completion",
     ),
-    "redirect": (Answer(307, {}, {"Location": "http://127.0.0.1:1/v1"}), "set base_url= to that address"),
+    "redirect": (Answer(307, {}, {"Location": "http://127.0.0.1:1/v1"}), "Set base_url= to that address"),
     "encoded as it may not be": (Answer(body=body(), headers={"Content-Encoding": "br"}), "unrequested encoding 'br'"),
     "no gzip": (Answer(body=body(), headers={"Content-Encoding": "gzip"}), "not valid gzip, as its header claims"),
     "half a gzip": (Answer(body=gzip.compress(body())[:-12], headers={"Content-Encoding": "gzip"}), "ends too early"),

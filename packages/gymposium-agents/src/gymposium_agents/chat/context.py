@@ -72,7 +72,7 @@ class Exchange:
     def said(self) -> Message:
         """The message of the reply. Raises `GymposiumError` if there is no reply."""
         if self.reply is None:
-            raise GymposiumError("A past exchange has no reply: give each one its reply before the next begins.")
+            raise GymposiumError("A past exchange has no reply. Give each exchange its reply before the next begins.")
         said: Message = {"role": "assistant", "content": self.reply}
         if self.calls:
             said["tool_calls"] = self.calls

@@ -10,6 +10,7 @@ from itertools import chain, groupby
 from tokenizers import AddedToken, Tokenizer
 
 from gymposium.errors import GymposiumError
+from gymposium.util.visible import shorten
 
 THINKING = frozenset({"<think>", "</think>"})
 """The tags around a model's thoughts. They are not hidden in past replies, because templates look for them there."""
@@ -182,7 +183,9 @@ class Encoder:
         except BaseException as error:
             if not is_panic(error):
                 raise
-            raise GymposiumError(f"The tokenizer cannot encode this text ({error}). Use another model.") from error
+            raise GymposiumError(
+                f"The tokenizer cannot encode {shorten(text)} ({error}). Use another model."
+            ) from error
         return ids
 
     def _restore_ids(self, ids: list[int]) -> tuple[int, ...]:

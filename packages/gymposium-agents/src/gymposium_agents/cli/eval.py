@@ -21,8 +21,8 @@ from gymposium.games.registry import load_game
 from gymposium.match import FORFEIT, Schedule, read_schedule
 from gymposium.match.failures import FailurePolicy
 from gymposium.match.seating import make_tag, round_up_matches
+from gymposium.players.grammar import reject_person
 from gymposium.players.protocol import Player
-from gymposium.plugins.command_line import command_line
 from gymposium.records import Record
 from gymposium.runs.folder import RunFolder, check_run_path
 from gymposium.runs.playing import split_names
@@ -290,8 +290,7 @@ def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
     )
     if settings.opponents is not None and all(game.seats == 1 for game in games):
         raise BadOption(f"--opponents {settings.opponents}: all games are single-player ({games[0].name}). Omit it.")
-    if "human" in plan.players:
-        raise BadOption(f"A person plays one match at a time:  {command_line('play', games[0].name)}")
+    reject_person("--opponents" if "human" in plan.opponents else "PLAYER", plan.players, games[0].name)
     for loaded in plan.games:
         check_share(plan.matches, loaded)
     return plan

@@ -58,7 +58,7 @@ def open_players(
     texts = list(dict.fromkeys(texts))
     if not start_server:
         if options:
-            raise BadOption("--server-option needs --start-server.")
+            raise BadOption(f"--server-option {options[0]} has no effect without --start-server. Add --start-server.")
         with show_status(f"Loading {', '.join(texts)}"):
             players = {text: make_player(text) for text in texts}
         yield players
@@ -67,7 +67,9 @@ def open_players(
     models = sorted({str(groups["model"]) for groups in served.values()})
     if len(models) != 1:
         what = f"{', '.join(models)} would each need one" if models else "no player is written lm:MODEL"
-        raise BadOption(f"--start-server serves a single model, but {what}.")
+        raise BadOption(
+            f"--start-server serves a single model, but {what}. Write all language models as lm:MODEL with one model."
+        )
     # imported here because it takes a while
     from gymposium_agents.engines.registry import find_engine_spec
     from gymposium_agents.engines.vllm.server import run_servers

@@ -31,6 +31,7 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import explain_access, load_game
 from gymposium.match import FORFEIT, read_schedule
 from gymposium.match.seating import make_tag, round_up_matches
+from gymposium.players.grammar import reject_person
 from gymposium.players.protocol import Player
 from gymposium.plugins.allowed import allow
 from gymposium.plugins.command_line import command_line
@@ -361,13 +362,10 @@ def check_players(texts: Sequence[str], by: int | None, game: Game) -> None:
     """Raise `BadOption` unless there is one player per seat, `by` is one of them, and no player is a person."""
     if len(texts) != game.seats:
         seats = "1 player" if game.seats == 1 else f"{game.seats} players"
-        raise BadOption(f"--players {','.join(texts)}: {game.name} needs {seats}, not {len(texts)}.")
+        raise BadOption(f"--players {','.join(texts)}: {game.name} needs {seats}, not {len(texts)}. Name one per seat.")
     if by is not None and by > len(texts):
-        raise BadOption(f"--by {by} is too high: --players names {len(texts)}.")
-    if "human" in texts:
-        raise BadOption(
-            f"--players: 'human' can play only one match at a time. Use:  {command_line('play', game.name)}"
-        )
+        raise BadOption(f"--by {by} is too high: --players names {len(texts)}. Use 1 to {len(texts)}.")
+    reject_person("--players", texts, game.name)
 
 
 def _format_reasons(counts: SynthData) -> str:

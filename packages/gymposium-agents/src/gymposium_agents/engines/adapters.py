@@ -37,7 +37,9 @@ class Adapters:
             )
         self.own = policy or Policy(active[0])
         if self.own == BASE:
-            raise GymposiumError("The model has an adapter. Give the engine its policy: BASE is the model without it.")
+            raise GymposiumError(
+                f"The model has an adapter, so its policy cannot be {BASE}, the model without it. Name another policy."
+            )
         self._names = {BASE: None, self.own: active[0]}
 
     @property
@@ -56,7 +58,10 @@ class Adapters:
     def rename(self, policy: Policy) -> None:
         """Rename the model's initial weights to `policy`, because they have changed."""
         if policy != self.own and policy in self._names:
-            raise GymposiumError(f"{str(policy)!r} is a published adapter, so its weights cannot have changed.")
+            raise GymposiumError(
+                f"{str(policy)!r} is a published adapter, so its weights cannot have changed. Choose another policy "
+                "name."
+            )
         self._names = {policy if known == self.own else known: name for known, name in self._names.items()}
         self.own = policy
 
@@ -80,7 +85,7 @@ class Adapters:
                 keys = peft.load_adapter(str(directory), name, torch_device=str(self.model.device))
                 unmatched = [*keys.missing_keys, *keys.unexpected_keys]
                 if unmatched:
-                    raise ValueError(f"weights that only one of them has: {', '.join(unmatched[:3])}")
+                    raise ValueError(f"unmatched weights: {', '.join(unmatched[:3])}")
             except (RuntimeError, ValueError) as error:  # the errors of torch and PEFT
                 if peft is not None and first:
                     peft.unload()
@@ -106,7 +111,9 @@ class Adapters:
         self.check(policy)
         name = self._names[policy]
         if policy == self.own or name is None:
-            raise GymposiumError(f"{str(policy)!r} came with the model and cannot be retired.")
+            raise GymposiumError(
+                f"{str(policy)!r} came with the model and cannot be retired. Retire only published adapters."
+            )
         del self._names[policy]
         if not self.held:
             self.model = self.model.unload()

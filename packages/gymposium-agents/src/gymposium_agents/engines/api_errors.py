@@ -143,14 +143,17 @@ def explain_error(error: OpenAIError, settings: ApiSettings) -> ApiError:
             f"max_tokens= or at_once=."
         )
     if isinstance(error, openai.APIConnectionError) and isinstance(error.__cause__, BadBody):
-        return ApiError(f"The answer from {where} cannot be read (attempts: {tries}): {error.__cause__}.")
+        return ApiError(
+            f"The answer from {where} cannot be read (attempts: {tries}): {error.__cause__}. Check base_url=, or try "
+            "later."
+        )
     if isinstance(error, openai.APIConnectionError):
         return ApiError(
             f"{where} cannot be reached ({_shorten(str(error.__cause__ or error))}; attempts: {tries}). Check that "
             f"the server is running and that base_url= is its address."
         )
     if not isinstance(error, openai.APIStatusError):
-        return ApiError(f"Cannot send a request to {where}: {_shorten(str(error))}")
+        return ApiError(f"Cannot send a request to {where}: {_shorten(str(error))}. Check base_url=.")
     return _explain_status(error, settings)
 
 
@@ -167,8 +170,8 @@ def _explain_status(error: APIStatusError, settings: ApiSettings) -> ApiError:
         return ApiError(f"{where} returned {said} ({attempts}): try later, or see its log. It says: {shown}")
     if 300 <= status < 400:
         return ApiError(
-            f"{where} redirects requests to another address ({status}), and keys are not sent there: set base_url= to "
-            f"that address."
+            f"{where} redirects requests to another address ({status}). Keys are not sent there. Set base_url= to that "
+            "address."
         )
     if kind == "transient" or status >= 500:
         return ApiError(f"{where} failed ({status}; {attempts}): try later, or see its log. It says: {said}")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 
+from gymposium.util.visible import quantity
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.tokens import Message, Sampling, TokenRequest
 from gymposium_agents.engines.api_errors import PromptTooLong
@@ -34,7 +35,8 @@ class TokenChatEngine:
         prompt = self._chat.conversation(messages)
         if len(prompt) >= self._engine.context:
             raise PromptTooLong(
-                f"The messages have {len(prompt)} tokens, but the model's context is {self._engine.context}."
+                f"The messages have {quantity(len(prompt), 'token')}, but the model's context is "
+                f"{self._engine.context}. Use a shorter context (last-K or state)."
             )
         (completion,) = self._engine.generate([TokenRequest(prompt, random.Random(seed))], sampling)
         text = self._chat.read(completion.ids)

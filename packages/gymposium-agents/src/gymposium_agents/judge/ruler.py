@@ -59,7 +59,10 @@ class Ruler:
         """Start rating one group, and return a future of its rewards. Several groups may be submitted concurrently. The
         future raises `UnratedGroup`."""
         if len({(trajectory.game, trajectory.seat) for trajectory in group}) != 1:
-            raise BadReward("A judge compares trajectories of one game and seat. Give it groups of such trajectories.")
+            raise BadReward(
+                "A judge compares trajectories of one game and seat, not of "
+                f"{len({(one.game.name, one.seat) for one in group})}. Group them by game and seat."
+            )
         transcripts = [make_transcript(trajectory) for trajectory in group]
         attempts = {str(number): attempt for number, attempt in enumerate(dict.fromkeys(transcripts), 1)}
         if len(attempts) == 1:

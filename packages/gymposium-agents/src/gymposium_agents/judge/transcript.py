@@ -44,7 +44,10 @@ def make_transcript(trajectory: Trajectory) -> Transcript:
     a seed, because its match cannot be replayed."""
     seat, seed = trajectory.seat, trajectory.seed
     if seed is None:
-        raise BadReward("A trajectory has no seed, so its match cannot be replayed. Set the seed of its match.")
+        raise BadReward(
+            f"A trajectory of {trajectory.game.name} has no seed, so its match cannot be replayed. Set the seed of its "
+            "match."
+        )
     match, parts = make_replay_game(trajectory.game, trajectory.events).new(seed), []
     turns = iter(trajectory.turns)
     moves = iter([event for event in trajectory.events if event.seat != CHANCE])

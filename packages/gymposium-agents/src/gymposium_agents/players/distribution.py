@@ -134,7 +134,9 @@ def find_continuations(replies: Iterable[Tokens], sampled: Tokens) -> tuple[Toke
 
 def _list_legal_moves(ask: Ask) -> list[str]:
     if ask.legal_moves is None:
-        raise GymposiumError(f"{ask.game.name} takes free text, so it has no legal moves with probabilities.")
+        raise GymposiumError(
+            f"{ask.game.name} takes free text, so it has no legal moves with probabilities. Choose another game."
+        )
     return ask.legal_moves
 
 

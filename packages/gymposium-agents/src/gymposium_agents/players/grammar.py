@@ -115,7 +115,7 @@ def _read_base_model(run: Path) -> str:
         case {"model": {"name": str(name)}}:
             return name
     why = config if isinstance(config, Problem) else f"{run / 'config.json'} has no model.name"
-    raise BadOption(f"Cannot find the model of the run {run}: {why}.")
+    raise BadOption(f"Cannot find the model of the run {run}: {why}. Name the model instead: lm:MODEL")
 
 
 def find_shared_engine(model: str) -> HostingEngine:

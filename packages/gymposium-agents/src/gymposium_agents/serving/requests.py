@@ -88,7 +88,7 @@ class CompletionRequest:
     def read(cls, body: Any) -> CompletionRequest:
         """Read the request in a JSON body. Raises `BadRequest` for a missing, invalid or unsupported field."""
         if not isinstance(body, Mapping):
-            raise BadRequest("body", "give a JSON object with the field messages.")
+            raise BadRequest("body", f"give a JSON object with the field messages, not {_format_value(body)}.")
         given = {name: value for name, value in body.items() if value is not None}
         for name, value in given.items():
             _check_unicode(name, value)
@@ -102,7 +102,9 @@ class CompletionRequest:
         limits = [_read_count(name, given[name]) for name in ("max_tokens", "max_completion_tokens") if name in given]
         options = given.get("stream_options", {})
         if not isinstance(options, Mapping):
-            raise BadRequest("stream_options", 'give an object, such as {"include_usage": true}.')
+            raise BadRequest(
+                "stream_options", f'give an object, such as {{"include_usage": true}}, not {_format_value(options)}.'
+            )
         given_tools = _read_list("tools", given.get("tools", []))
         if len(given_tools) > MOST_TOOLS:
             raise BadRequest("tools", f"{len(given_tools)} are too many. Give at most {MOST_TOOLS}.")
@@ -165,14 +167,16 @@ def _read_messages(given: Sequence[Any]) -> tuple[Message, ...]:
     for number, one in enumerate(given):
         where = f"messages[{number}]"
         if not isinstance(one, Mapping) or not any(one.get("role") == role for role in _ROLES):
-            raise BadRequest(where, f"give an object with a role: {', '.join(_ROLES)}.")
+            raise BadRequest(where, f"give an object with a role ({', '.join(_ROLES)}), not {_format_value(one)}.")
         role = _ROLES[one["role"]]
         message: Message = {"role": role, "content": _read_text(f"{where}.content", one.get("content"))}
         if role == "tool":
             name = one.get("tool_call_id")
             if name not in waiting:
                 raise BadRequest(
-                    f"{where}.tool_call_id", f"{_format_value(name)} is not a call waiting for its result."
+                    f"{where}.tool_call_id",
+                    f"{_format_value(name)} is not the id of an unanswered call. Waiting: "
+                    f"{', '.join(waiting) or 'none'}.",
                 )
             results[name] = message
             if len(results) == len(waiting):
@@ -181,7 +185,9 @@ def _read_messages(given: Sequence[Any]) -> tuple[Message, ...]:
             continue
         if waiting:
             missing = ", ".join(name for name in waiting if name not in results)
-            raise BadRequest(where, f"the results of earlier calls must come first: {missing}.")
+            raise BadRequest(
+                where, f"the results of earlier calls must come first: {missing}. Insert them before this message."
+            )
         if role == "assistant" and (made := _read_list(f"{where}.tool_calls", one.get("tool_calls") or [])):
             if len(made) > MOST_MESSAGES:
                 why = f"{len(made)} are too many, because each needs a message. Give at most {MOST_MESSAGES}."
@@ -193,9 +199,14 @@ def _read_messages(given: Sequence[Any]) -> tuple[Message, ...]:
             message["tool_calls"] = tuple(call for _, call in calls)
         messages.append(message)
     if waiting:
-        raise BadRequest("messages", f"the results of these calls are missing: {', '.join(waiting)}.")
+        raise BadRequest(
+            "messages",
+            f"the results of these calls are missing: {', '.join(waiting)}. Append one tool message for each.",
+        )
     if messages[-1]["role"] == "assistant":
-        raise BadRequest("messages", "the last message is a reply. Append the message to answer.")
+        raise BadRequest(
+            "messages", "the last message is a reply. Append a user message or tool result for the model to answer."
+        )
     return tuple(messages)
 
 
@@ -210,7 +221,10 @@ def _read_text(where: str, content: Any) -> str:
             texts = [part.get("text") if _is_text(part) else None for part in content]
             if all(isinstance(text, str) for text in texts):
                 return "".join(map(str, texts))
-    raise BadRequest(where, "give text, or a list of parts with the type text. Images and sound are not supported.")
+    raise BadRequest(
+        where,
+        f"{_format_value(content)} is not text or a list of text parts. Images and sound are not supported. Give text.",
+    )
 
 
 def _is_text(part: Any) -> bool:
@@ -229,8 +243,15 @@ def _read_call(where: str, given: Any) -> tuple[str, Call]:
             _check_unicode(f"{where}.function.arguments", values)
             if isinstance(values, dict):
                 return name, Call(tool, values)
-            raise BadRequest(f"{where}.function.arguments", 'give a JSON object as text, such as "{}".')
-    raise BadRequest(where, 'give {"id": "…", "type": "function", "function": {"name": "…", "arguments": "{…}"}}.')
+            raise BadRequest(
+                f"{where}.function.arguments",
+                f'give a JSON object as text, such as "{{}}", not {_format_value(arguments)}.',
+            )
+    raise BadRequest(
+        where,
+        f'give {{"id": "…", "type": "function", "function": {{"name": "…", "arguments": "{{…}}"}}}}, not '
+        f"{_format_value(given)}.",
+    )
 
 
 def _read_tools(given: Sequence[Any]) -> Iterator[Tool]:
@@ -262,13 +283,18 @@ def _read_tool(where: str, given: Any) -> Tool:
                     return Tool(name, description, parameters)
                 except ValueError as error:
                     raise BadRequest(f"{where}.function", f"{error}.") from None
-    raise BadRequest(where, 'give {"type": "function", "function": {"name": "…", "parameters": {…}}}.')
+    raise BadRequest(
+        where,
+        f'give {{"type": "function", "function": {{"name": "…", "parameters": {{…}}}}}}, not {_format_value(given)}.',
+    )
 
 
 def _read_stops(given: Any) -> tuple[str, ...]:
     stops = (given,) if isinstance(given, str) else tuple(_read_list("stop", given))
     if len(stops) > MOST_STOPS or not all(isinstance(stop, str) and stop for stop in stops):
-        raise BadRequest("stop", f"give text or a list of at most {MOST_STOPS} texts, none of them empty.")
+        raise BadRequest(
+            "stop", f"give text or a list of at most {MOST_STOPS} nonempty texts, not {_format_value(given)}."
+        )
     return stops
 
 
@@ -280,13 +306,13 @@ def _check_unicode(where: str, value: Any) -> None:
 
 def _read_list(where: str, given: Any) -> Sequence[Any]:
     if not isinstance(given, list):
-        raise BadRequest(where, "give a list.")
+        raise BadRequest(where, f"give a list, not {_format_value(given)}.")
     return given
 
 
 def _read_count(where: str, given: Any) -> int:
     if type(given) is not int or given < 1:
-        raise BadRequest(where, f"{_format_value(given)} is not a positive whole number.")
+        raise BadRequest(where, f"{_format_value(given)} is not a positive whole number. Give 1 or more.")
     return given
 
 

@@ -53,7 +53,7 @@ class VllmEngine(ServerRequests):
         Raises `GymposiumError` with the fix if a server does not answer or serves another model, or if the servers'
         versions differ."""
         if not urls:
-            raise BadOption("Give the URL of at least one vLLM server.")
+            raise BadOption("No vLLM server is given. Give the URL of at least one, such as http://127.0.0.1:8000.")
         connections = [Connection(url, model, min(stops), at_once, patience) for url in urls]
         loop = BackgroundLoop("vllm-engine")
         super().__init__(loop, Fleet(connections, patience, loop.submit), Policies(), stops, seeded=seeded)
@@ -129,7 +129,9 @@ class VllmEngine(ServerRequests):
                 )
             return
         if policy == BASE:
-            raise GymposiumError("An adapter cannot be published as the base model. Give it a name.")
+            raise GymposiumError(
+                f"The adapter in {directory} cannot be published as the base model, {BASE}. Give it another name."
+            )
         adapter = read_adapter(directory)
         check_fits(adapter, directory, self._model)
         with (directory / WEIGHTS).open("rb") as file:
@@ -159,7 +161,7 @@ class VllmEngine(ServerRequests):
             try:
                 digest = compute_directory_digest(directory)
             except ValueError as error:
-                raise GymposiumError(f"The weights of {policy} cannot be read: {error}.") from error
+                raise GymposiumError(f"The weights of {policy} cannot be read: {error}. Save them again.") from error
             weights = HostedWeights(directory.absolute(), policy, digest)
             self._loop.run(self._fleet.replace_weights(weights))
             self._policies.weights = self._policies.current = policy

@@ -206,7 +206,9 @@ class Fleet:
                 if member.present:
                     return member
             if len(order) < len(self.members):
-                raise ServerUnavailable(f"The vLLM server at {order[0].connection.url} does not answer.")
+                raise ServerUnavailable(
+                    f"The vLLM server at {order[0].connection.url} does not answer. Restart it: gymposium engine start"
+                )
             await self.present()
 
     async def _retry(self, attempt: Callable[[], Awaitable[T]]) -> T:
@@ -227,7 +229,9 @@ class Fleet:
         """Make one attempt at a server, in the name of `policy`. If the server is at fault, marks it as lost and raises
         `_RetryNeeded`."""
         if policy != BASE and not self.contents.has(policy):
-            raise GymposiumError(f"{policy} was retired while one of its requests was waiting.")
+            raise GymposiumError(
+                f"{policy} was retired while one of its requests was waiting. Retire it after its last reply."
+            )
         before, connection = member.recoveries, member.connection
         cause: Exception | None
         try:

@@ -10,6 +10,7 @@ from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.util.background import BackgroundLoop
+from gymposium.util.visible import quantity
 from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, TokenRequest, Tokens
 from gymposium_agents.engines.futures import wait_for_results
 from gymposium_agents.engines.vllm.fleet import Fleet
@@ -43,7 +44,9 @@ class Policies:
             if policy.name == self.weights.name:
                 return self.weights
             if policy == BASE:
-                raise GymposiumError(f"The base model is not loaded: {self.weights} has replaced its weights.")
+                raise GymposiumError(
+                    f"The base model is not loaded: {self.weights} has replaced its weights. Request {self.weights}."
+                )
         if policy != BASE and policy not in self.adapters:
             held = ", ".join(map(str, (BASE, *self.adapters)))
             raise GymposiumError(f"Unknown policy {policy}. Publish it first. The engine holds: {held}.")
@@ -94,7 +97,8 @@ class ServerRequests:
         room = self.context - len(request.prompt)
         if not request.prompt or room < 1:
             raise GymposiumError(
-                f"A prompt of {len(request.prompt)} tokens leaves no space for a reply in a context of {self.context}."
+                f"A prompt of {quantity(len(request.prompt), 'token')} leaves no space for a reply in a context of "
+                f"{self.context}. Use a shorter context (last-K or state)."
             )
         if sampling.temperature not in (0.0, 1.0):
             self._check_processed(sampling.temperature)

@@ -94,7 +94,10 @@ def end_server(running: RunningServer) -> None:
     deadline = time.monotonic() + STOP_SECONDS
     while running.alive:
         if time.monotonic() > deadline:
-            raise GymposiumError(f"The server at {running.url} did not end within {STOP_SECONDS:.0f} seconds.")
+            raise GymposiumError(
+                f"The server at {running.url} did not end within {STOP_SECONDS:.0f} seconds. Kill its process: kill -9 "
+                f"{running.pid}"
+            )
         time.sleep(0.1)
 
 

@@ -120,7 +120,7 @@ class Server:
     def _spawn(self) -> None:
         """Start the process and wait until it answers."""
         if self._stopped.is_set():
-            raise GymposiumError("The vLLM server was stopped.")
+            raise GymposiumError(f"The vLLM server of {self.settings.model} was stopped. Start another one.")
         command = self.settings.command(str(self.home.python), self.build, self.port)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         read_end, write_end = os.pipe()
@@ -140,7 +140,9 @@ class Server:
         deadline = time.monotonic() + READY_SECONDS
         while not self.answers():
             if self._stopped.is_set():
-                raise GymposiumError("The vLLM server was stopped before it was ready.")
+                raise GymposiumError(
+                    f"The vLLM server of {self.settings.model} was stopped before it was ready. Start another one."
+                )
             if not self.alive:
                 raise GymposiumError(f"The vLLM server died before it was ready. {self._read_log_end()}")
             if time.monotonic() > deadline:

@@ -150,7 +150,8 @@ class ServerSettings:
         """Raise `BadOption` for a rank that vLLM does not accept, and for an open address without a key."""
         if self.lora_rank > LORA_RANKS[-1]:
             raise BadOption(
-                f"A rank of {self.lora_rank} is too high: vLLM supports LoRA adapters up to rank {LORA_RANKS[-1]}."
+                f"A rank of {self.lora_rank} is too high: vLLM supports LoRA adapters up to rank {LORA_RANKS[-1]}. "
+                "Lower it."
             )
         if not is_loopback(self.host) and not os.environ.get(KEY_VARIABLE):
             raise BadOption(

@@ -55,7 +55,7 @@ def parse_completion(answer: Mapping[str, Any], policy: Policy, stops: frozenset
     tokens, because the server aborted the request."""
     ids, logprobs, finish = _parse_part(answer)
     if finish not in _ENDS or not ids:
-        raise MalformedAnswer(f"a completion that was aborted: {finish!r}")
+        raise MalformedAnswer(f"an aborted completion: {finish!r}")
     return Completion(ids, logprobs, "stop" if ids[-1] in stops else "length", policy)
 
 
@@ -90,7 +90,7 @@ class StreamedCompletion:
         if finish is None:
             return None
         if finish not in _ENDS or not self._ids:
-            raise MalformedAnswer(f"a completion that was aborted: {finish!r}")
+            raise MalformedAnswer(f"an aborted completion: {finish!r}")
         return self._make_completion("stop" if self._ids[-1] in self._stops else "length")
 
     def _is_end(self, token: int) -> bool:
@@ -198,7 +198,7 @@ def check_cards(value: object) -> list[dict[str, Any]]:
 
 def _parse_token(value: object) -> int:
     if type(value) is not int or not 0 <= value <= MOST:
-        raise ValueError("no token id")
+        raise ValueError(f"{str(value)[:80]} is not a token id")
     return value
 
 
