@@ -49,7 +49,7 @@ def test_defaults_are_written_out() -> None:
         (TINY + "opening = -1\n", "opening = -1: give 0 or more"),
         (TINY.replace("tic_tac_toe", "tic_tac_to"), "Did you mean 'tic_tac_toe'"),
         (TINY.replace("greedy", "greedi"), "'greedi'. Did you mean 'greedy'"),
-        (TINY.replace("greedy", "human"), "'human' cannot play tournaments"),
+        (TINY.replace("greedy", "human"), "players human: a person can play only one match"),
         (TINY.replace("greedy", "random"), "duplicate in players of tic_tac_toe: random"),
         (TINY + '[[games]]\nname = "tic_tac_toe"\n', "duplicate in games: tic_tac_toe"),
         (TINY.replace('"tiny"', '"Tiny one"'), "lower-case letters"),

@@ -383,7 +383,7 @@ def test_ended_match_page_says_so(serve: Any, tmp_path: Path) -> None:
     visitor.get(page.replace(".html", "/events"))
     assert (visitor.status, "You left this match." in visitor.text) == (410, True)
     visitor.get("play/unknown.html")
-    assert (visitor.status, "Unknown match." in visitor.text) == (404, True)
+    assert (visitor.status, "Unknown match" in visitor.text) == (404, True)
 
 
 # -- without a server

@@ -106,7 +106,7 @@ def test_dry_run_describes_the_run_without_side_effects(tmp_path: Path, model_di
 def test_opponent_in_a_single_player_game_is_an_error(opponent: str) -> None:
     done = gymposium("--game", "2048", "--opponent", opponent, "--dry-run")
     assert done.exit_code == 2
-    assert "--opponent: these are single-player games without opponents" in " ".join(done.output.split())
+    assert f"--opponent {opponent}: all games are single-player (2048). Omit it." in " ".join(done.output.split())
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_bad_input_fails_before_any_work(
     ("arguments", "message"),
     [
         (["--game", "2048", "--opponent", "random", "--opponent", "x"], "--opponent is given more than once"),
-        (["--game", "2048", "--opponent", "greedy"], "--opponent: these are single-player games"),
+        (["--game", "2048", "--opponent", "greedy"], "--opponent greedy: all games are single-player"),
         (["--game", "hex", "--opponent", "alone"], "--opponent: 'alone' is not an opponent"),
         (["--game", "hex", "--opponent", "randon"], "--opponent: Unknown player"),
         (["--game", "ludo9"], "--game: Unknown game"),

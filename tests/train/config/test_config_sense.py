@@ -136,7 +136,7 @@ GAE = "credit.kind=gae"
         (("stages.0.opponents.cfr-10=1",), "stages: tic_tac_toe has perfect information"),
         (("stages.0.opponents={hold-20=1}",), "stages: hold-20 plays only pig, not tic_tac_toe"),
         (('games=["tic_tac_toe","pig"]', 'evaluation.opponents=["exact"]'), "evaluation.opponents: pig: exact"),
-        (("stages.0.opponents={human=1}",), "stages: human: training needs too many matches for a person"),
+        (("stages.0.opponents={human=1}",), "stages: opponent human: a person can play only one match"),
     ],
 )
 def test_nonsensical_combinations_are_refused_with_a_reason(overrides: tuple[str, ...], said: str) -> None:

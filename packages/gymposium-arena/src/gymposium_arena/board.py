@@ -92,10 +92,15 @@ class Board:
         entries = sorted(map(read_entry, self.path.glob("entries/*/entry.json")), key=lambda entry: entry.number)
         numbers = [entry.number for entry in entries]
         if numbers != list(range(len(entries))):
-            raise BadOption(f"{self.path}: its entries are numbered {numbers}; they must count up from 0.")
+            raise BadOption(
+                f"{self.path}: its entries are numbered {numbers}, but must count up from 0. Restore the missing "
+                "entries."
+            )
         for entry in entries:
             if why := find_refusal(entry, self.suite):
-                raise BadOption(f"Invalid entry {self.entry_file(entry.slug)}: {why}.")
+                raise BadOption(
+                    f"Invalid entry {self.entry_file(entry.slug)}: {why}. Enter the player again on a new board."
+                )
         return entries
 
     def write_entry(self, entry: Entry) -> None:
@@ -158,7 +163,7 @@ class Board:
                 if isinstance(record, Record) and not (record.game in games and players.issuperset(record.players)):
                     raise BadRecord(
                         f"{file}: match {record.id} is {record.game} between {', '.join(record.players)}, but the game "
-                        f"or a player is not on this board."
+                        "or a player is not on this board. Remove the match."
                     )
                 yield file, record
 

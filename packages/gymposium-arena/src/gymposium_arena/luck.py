@@ -28,7 +28,9 @@ class LuckCorrection:
         has no chance."""
         check_small(game)
         if not game.spec.chance:
-            raise TooLarge(f"{game.name} has no chance events, so there is no luck to correct for.")
+            raise TooLarge(
+                f"{game.name} has no chance events, so there is no luck to correct for. Omit the correction."
+            )
         self.table: FixedTable = compute_fixed_table(game)
         self._corrector = LuckCorrector(self.table.policy)
         found = {player: _find_policy(game, player) for player in players}

@@ -24,7 +24,7 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game, load_named_game
 from gymposium.match.failures import FailurePolicy
-from gymposium.players.grammar import check_named_player
+from gymposium.players.grammar import check_named_player, reject_person
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.settings import read_settings
 from gymposium.util.strict_toml import strict_toml
@@ -129,7 +129,7 @@ def read_suite(path: Path) -> Suite:
     try:
         return parse_suite(read_plain_text(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise BadOption(f"Cannot read the suite {path}: {error}") from error
+        raise BadOption(f"Cannot read the suite {path}: {error}. Name a TOML file.") from error
     except GymposiumError as error:
         raise BadOption(f"Invalid suite {path}: {error}") from error
 
@@ -163,8 +163,7 @@ def _make_game(suite: _SuiteTable, table: _GameTable) -> SuiteGame:
     players = suite.players if table.players is None else table.players
     _check_unique(f"players of {game.name}", players)
     for player in players:
-        if player == "human":
-            raise BadOption("the player 'human' cannot play tournaments. Remove it.")
+        reject_person("players", [player], game.name)
         check_named_player(player)
     groups = suite.groups if table.groups is None else table.groups
     lineups = suite.lineups if table.lineups is None else table.lineups
@@ -201,7 +200,7 @@ def _check_unique(what: str, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise BadOption(f"duplicate in {what}: {name}.")
+            raise BadOption(f"duplicate in {what}: {name}. Remove it.")
         seen.add(name)
 
 

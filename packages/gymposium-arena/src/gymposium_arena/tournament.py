@@ -205,7 +205,7 @@ def check_compressed(board: Board, lineup: Lineup) -> bool:
     try:
         finished = {match_id for match_id, finished in map(_parse_match, read_lines(path)) if finished}
     except OSError as error:
-        raise BadRecord(f"{path} cannot be read ({reason(error)}).") from error
+        raise BadRecord(f"{path} cannot be read ({reason(error)}). Restore it from a copy.") from error
     if missing := lineup.numbers().count_missing(finished):
         raise BadOption(
             f"{path} is compressed and lacks {missing} of {quantity(lineup.matches, 'match')}. "

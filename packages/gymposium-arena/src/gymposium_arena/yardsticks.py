@@ -122,14 +122,18 @@ def write_exact(board: Board, entry: Entry) -> Path:
     check_named_player(entry.player)
     player = make_player(entry.player)
     if not isinstance(player, DistributionPlayer):
-        raise BadOption(f"{entry.player} has no exact figures: it does not give the probabilities of its moves.")
+        raise BadOption(
+            f"{entry.player} has no exact figures, because it does not give the probabilities of its moves. Omit "
+            f"--exact {entry.player}."
+        )
     measured = {
         game.name: measure_player(game.load(), player) for game in board.suite.games if game.name in entry.games
     }
     figures = {name: figure for name, figure in measured.items() if figure is not None}
     if not figures:
         raise BadOption(
-            f"{entry.player} has no exact figures: none of its games has two seats and is small enough to traverse."
+            f"{entry.player} has no exact figures: none of its games has two seats and is small enough to traverse. "
+            f"Omit --exact {entry.player}."
         )
     path = exact_path(board, entry)
     replace_text(path, ExactFile(player=entry.player, games=figures).model_dump_json(indent=1) + "\n")

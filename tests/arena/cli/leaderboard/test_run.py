@@ -225,7 +225,7 @@ def test_refuses_to_reenter_a_player_with_other_settings(gymposium: Any, tmp_pat
 def test_board_without_planned_matches_is_an_error(gymposium: Any, tmp_path: Path) -> None:
     run = gymposium("leaderboard", "run", write_suite(tmp_path, "random"), "--out", "board", "-j", "1")
     assert run.returncode == 1
-    assert "No match is planned" in run.stderr
+    assert "no match is planned" in run.stderr
     for done in (run, gymposium("leaderboard", "rate", "board")):
         assert "it has 2 seats, but no player has 1 opponent in it. Add players with --add PLAYER." in done.stderr
 

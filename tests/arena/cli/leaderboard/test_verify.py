@@ -91,5 +91,5 @@ def test_empty_board_fails_verification(gymposium: Run, tmp_path: Path) -> None:
     Board.open_or_create(tmp_path / "fresh", parse_suite(SUITE.replace(', "mcts-3"', "")))
     done = gymposium("leaderboard", "verify", "fresh", "--jobs", "1")
     assert done.returncode == 1, done.stderr
-    assert "error: No matches to verify" in done.stderr
+    assert "the suite and the entries plan no match" in done.stderr
     assert "no mismatches" not in done.stdout

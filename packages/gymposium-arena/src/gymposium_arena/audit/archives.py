@@ -39,7 +39,7 @@ def read_members(path: Path, limit: int, budget: Budget) -> Iterator[tuple[str, 
     with archive, open(path, "rb") as file:
         parts = [info for info in archive.infolist() if info.filename.endswith(".json")]
         if not parts:
-            fail("the archive has no samples")
+            fail("the archive has no samples (files samples/*.json)")
         samples = [info for info in parts if info.filename.startswith("samples/")]
         for info in samples or [info for info in parts if info.filename in ("header.json", "_journal/start.json")]:
             try:
@@ -65,13 +65,13 @@ def _read_directory_size(path: Path) -> int:
         fail("ZIP64 archives (more than 65,535 entries) are not supported")
     _, size = _END_RECORD.unpack_from(tail, at)
     if size > MAX_DIRECTORY_BYTES:
-        fail(f"its central directory has {size} bytes; the limit is {MAX_DIRECTORY_BYTES}")
+        fail(f"its central directory has {size:,} bytes; the limit is {MAX_DIRECTORY_BYTES:,}")
     return int(size)
 
 
 def _read_content(file: IO[bytes], info: zipfile.ZipInfo, limit: int, budget: Budget) -> bytes:
     if max(info.file_size, info.compress_size) > limit:
-        fail(f"it has {max(info.file_size, info.compress_size)} bytes; the limit is {limit}")
+        fail(f"it has {max(info.file_size, info.compress_size):,} bytes; the limit is {limit:,}")
     file.seek(info.header_offset)
     signature, name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
     if signature != b"PK\x03\x04":
@@ -81,7 +81,7 @@ def _read_content(file: IO[bytes], info: zipfile.ZipInfo, limit: int, budget: Bu
     data = _decompress(packed, info, limit)
     budget.spend_bytes(max(len(packed), len(data)))
     if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
-        fail("the archive is damaged: checksum mismatch")
+        fail(f"the archive is damaged: checksum mismatch in {info.filename[:80]!r}")
     return data
 
 
@@ -91,7 +91,7 @@ def _decompress(packed: bytes, info: zipfile.ZipInfo, limit: int) -> bytes:
     if info.compress_type == zipfile.ZIP_DEFLATED:
         return zlib.decompressobj(-15).decompress(packed, limit + 1)
     if info.compress_type != _ZSTANDARD:
-        fail(f"unsupported compression (zip method {info.compress_type})")
+        fail(f"unsupported compression (zip method {info.compress_type}); use deflate or zstandard")
     return _decompress_zstandard(packed, limit)
 
 

@@ -41,7 +41,7 @@ def find_log_files(paths: list[Path]) -> list[Path]:
         if path.is_dir():
             inside = sorted(file for file in path.rglob("*") if file.name.endswith(SUFFIXES) and file.is_file())
             if not inside:
-                raise BadOption(f"{path} has no logs: no file ends in {', '.join(SUFFIXES)}.")
+                raise BadOption(f"{path} has no logs: no file ends in {', '.join(SUFFIXES)}. Name another folder.")
             found += inside
         elif path.exists():
             found.append(path)
@@ -59,7 +59,7 @@ def read_parts(path: Path, budget: Budget) -> Iterator[LogPart]:
         if not stat.S_ISREG(mode.st_mode):
             fail("not a regular file")
         if mode.st_size > MAX_BYTES:
-            fail(f"it has {mode.st_size} bytes; the limit is {MAX_BYTES}")
+            fail(f"it has {mode.st_size:,} bytes; the limit is {MAX_BYTES:,}")
         with open_plain(path) as file:
             is_archive = file.read(4) == b"PK\x03\x04"
         if is_archive or path.suffix == ".eval":

@@ -89,4 +89,4 @@ def _check_outcomes(logged: LoggedMatch, outcomes: Any) -> None:
     if outcomes is None or not logged.match.state.is_chance_node():
         return
     if [tuple(outcome) for outcome in outcomes] != list(logged.game.list_chances(logged.match.state)):
-        fail("its chance_outcomes do not match the position")
+        fail(f"its chance_outcomes {outcomes} do not match the position")

@@ -96,7 +96,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
     episode.name_agents(None, game.seats)
     seed, actions = get_entry(data, "seed", int), get_entry(data, "actions", list)
     if re.fullmatch("[0-9a-f]{64}", get_entry(data, "digest", str)) is None:
-        fail("its digest is not a SHA-256")
+        fail(f"its digest {data['digest'][:80]!r} is not a SHA-256")
     episode.id = _make_id(env, seed, actions)
     logged = LoggedMatch(game, episode.id, episode.agents, "retry(1)", seed)
     for number, action in enumerate(actions):
@@ -107,7 +107,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
                 except ValueError as error:
                     fail(f"action {number} ({text[:60]!r} of player {seat}): {error}")
             case _:
-                fail(f"action {number} is not [player, text]")
+                fail(f"action {number} must be [player, text], not {action!r:.80}")
     result, record = logged.play({"textarena": get_entry(data, "version", str)})
     rewards = _parse_rewards(data.get("rewards"), game.seats)
     if result.ending.broke_off:

@@ -146,7 +146,10 @@ def read_history(files: Sequence[Path], results: Results) -> list[BoardVersion]:
     for file in files:
         earlier = read_results(file)
         if earlier.suite.name != results.suite.name:
-            raise BadOption(f"--earlier {file}: its suite is {earlier.suite.name}, not {results.suite.name}.")
+            raise BadOption(
+                f"--earlier {file}: its suite is {earlier.suite.name}, not {results.suite.name}. Name results of the "
+                "same suite."
+            )
         versions.append(BoardVersion.from_results(file.stem, earlier))
     names = [version.name for version in versions] + [NOW]
     if len(set(names)) < len(names):

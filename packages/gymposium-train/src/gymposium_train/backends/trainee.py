@@ -74,7 +74,9 @@ class PolicyPlayers:
         `GymposiumError` for other versions."""
         engine = next((engine for engine, other in [*self._recent] if other == policy), None)
         if engine is None:
-            raise GymposiumError(f"{policy} is no longer available: newer versions have replaced it.")
+            raise GymposiumError(
+                f"{policy} is no longer available: newer versions have replaced it. Use the newest version."
+            )
         return self._make_player("learner", engine, policy, self._prompting.temperature, note_legal=self._note_legal)
 
     def evaluated(self) -> LanguageModelPlayer:

@@ -58,7 +58,7 @@ def make_config(
         else:
             settings.append(parse_override(argument))
     if len(files) > 1:
-        raise BadOption(f"Expected at most one config file, not {len(files)}: {', '.join(map(str, files))}.")
+        raise BadOption(f"Expected at most one config file, not {len(files)}: {', '.join(map(str, files))}. Name one.")
     if base is None and not (preset or files or settings or options):
         raise BadOption(
             "Nothing to train. Give --game tic_tac_toe (gymposium list shows all games), a config file, a --preset "

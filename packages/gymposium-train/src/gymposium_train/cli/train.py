@@ -151,7 +151,7 @@ def command(
     with name_options(options):
         config = make_config(preset, arguments or [], options)
         if opponent is not None and config.games and all(load_game(name).seats == 1 for name in config.games):
-            raise BadOption("--opponent: these are single-player games without opponents. Omit it.")
+            raise BadOption(f"--opponent {opponent}: all games are single-player ({', '.join(config.games)}). Omit it.")
         if dry_run:
             parse_metrics(metrics)
             check_processes(config, processes or 1)

@@ -95,7 +95,9 @@ class RunDirectory:
         Raises `BadOption` for a directory without a run, or with a link that leads out of it."""
         run = cls(path)
         if not run.config_file.is_file():
-            raise BadOption(f"{path} is not a run directory: config.json is missing.")
+            raise BadOption(
+                f"{path} is not a run directory: config.json is missing. Name a directory written by gymposium train."
+            )
         check_contained(path)
         return run, read_config(run.config_file)
 

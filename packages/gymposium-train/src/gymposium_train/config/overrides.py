@@ -95,7 +95,7 @@ def _set_value(data: Any, override: Override) -> None:
                 raise BadOption(f"{override.written}: list entries have no default. Give all of {here}.")
             key = int(name)
         elif not isinstance(data, dict):
-            raise BadOption(f"{override.written}: {here} is {data!r}, which has no nested settings.")
+            raise BadOption(f"{override.written}: {here} is {data!r}, which has no nested settings. Set {here} itself.")
         below = node and find_child_node(node, key, data)
         default = below.get("default") if below else None
         if not last:

@@ -71,7 +71,9 @@ def read_data(path: Path) -> dict[str, Any]:
     try:
         text = read_plain_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise BadOption(f"Cannot read the config {path} ({reason(error)}).") from error
+        raise BadOption(
+            f"Cannot read the config {path} ({reason(error)}). Name a readable TOML or JSON file."
+        ) from error
     return _parse_text(str(path), text, is_json=path.suffix == ".json")
 
 

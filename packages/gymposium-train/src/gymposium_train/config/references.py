@@ -13,7 +13,7 @@ from typing import Any
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
-from gymposium.players.grammar import make_player
+from gymposium.players.grammar import make_player, reject_person
 from gymposium.players.protocol import check_plays
 from gymposium.rewards.grammar import make_reward
 from gymposium.runs.loggers.make import check_installed, check_loggers
@@ -73,8 +73,7 @@ def _load_games(games: list[Game], name: str) -> None:
 def _check_opponent(name: str, games: Iterable[Game]) -> None:
     """Raise `GymposiumError` for an unknown player, a person, and a player that does not play one of the games."""
     player = make_player(name)
-    if name == "human":
-        raise BadOption("human: training needs too many matches for a person. Choose another player.")
+    reject_person("opponent", [name])
     for game in games:
         check_plays(player, game)
 

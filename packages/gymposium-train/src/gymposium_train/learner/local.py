@@ -82,7 +82,9 @@ class LocalLearner:
         """The model's number type for computation."""
         self.tolerance = compute_tolerance(model, self.dtype)
         if not self.named:
-            raise GymposiumError("The model has no trainable parameters.")
+            raise GymposiumError(
+                f"{type(model).__name__} has no trainable parameters. Set requires_grad on those to train."
+            )
         self._masters = MasterWeights(self.named)
         if world.size == 1:
             self._masters.compute_in(self.dtype, model)

@@ -30,7 +30,10 @@ def compute_turn_weights(turns: Sequence[tuple[int, int]], how: Aggregation) -> 
     if not isinstance(how, str) and how <= 0.0:
         raise BadOption(f"Aggregation cannot divide by {how}. Set a number above 0.")
     if any(tokens < 1 for _, tokens in turns):
-        raise BadOption("A turn without sampled tokens cannot be weighted. Leave it out.")
+        raise BadOption(
+            "A turn without sampled tokens cannot be weighted (tokens per turn: "
+            f"{[tokens for _, tokens in turns][:8]}). Leave it out."
+        )
     trajectories: Counter[int] = Counter()
     for trajectory, tokens in turns:
         trajectories[trajectory] += tokens

@@ -21,6 +21,7 @@ from gymposium.http.client import KEY
 from gymposium.http.requests import RequestRefusal
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow
 from gymposium.util.strict_json import is_number
+from gymposium.util.visible import shorten
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
 from gymposium_agents.serving.session import NOT_ENFORCED, Session
 from gymposium_train.serving.bodies import BeginRequest, EndRequest, read_group, read_train
@@ -145,7 +146,7 @@ class Api:
         number = request.path_params["number"]
         wait = request.query_params.get("wait", "0")
         if not re.fullmatch(r"\d{1,4}", wait):
-            raise WrongField("wait", f"give a number of seconds from 0 to {LONGEST_WAIT:.0f}.")
+            raise WrongField("wait", f"give a number of seconds from 0 to {LONGEST_WAIT:.0f}, not {shorten(wait)}.")
         with _ChangeNotifier(self._service.learner) as changes:
             try:
                 async with asyncio.timeout(min(float(wait), LONGEST_WAIT)):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gymposium.util.visible import shorten
 from gymposium_train.serving.errors import ServiceError, WrongField
 
 LONGEST = 200
@@ -34,7 +35,7 @@ class BeginRequest:
         fields = _read_fields(body, "group", "member", "seed", "split", "metadata")
         metadata = fields.get("metadata", {})
         if not isinstance(metadata, Mapping):
-            raise WrongField("metadata", "give an object.")
+            raise WrongField("metadata", f"give an object, not {shorten(metadata)}.")
         return cls(
             None if "group" not in fields else check_name("group", fields["group"]),
             None if "member" not in fields else check_integer("member", fields["member"], 0, 2**31),
@@ -58,12 +59,12 @@ class EndRequest:
         """Read the body. Raises `WrongField` for a missing or invalid field."""
         fields = _read_fields(body, "reward", "parts", "truncated", "turn_rewards")
         if "reward" not in fields:
-            raise WrongField("reward", "give the reward of the session, a number.")
+            raise WrongField("reward", "missing. Give the session's reward, a number.")
         parts, truncated = fields.get("parts", {}), fields.get("truncated", False)
         if not isinstance(parts, Mapping):
-            raise WrongField("parts", "give an object of numbers.")
+            raise WrongField("parts", f"give an object of numbers, not {shorten(parts)}.")
         if not isinstance(truncated, bool):
-            raise WrongField("truncated", "give true or false.")
+            raise WrongField("truncated", f"give true or false, not {shorten(truncated)}.")
         turns, reward = fields.get("turn_rewards"), _check_number("reward", fields["reward"])
         if turns is not None:
             if not isinstance(turns, list):
@@ -104,34 +105,36 @@ def read_train(body: Any) -> tuple[str, ...] | None:
         return None
     keys = fields["groups"]
     if not isinstance(keys, list) or not keys:
-        raise WrongField("groups", "give a list of group keys, or omit it for all complete groups.")
+        raise WrongField("groups", f"give a list of group keys, not {shorten(keys)}. Omit it for all complete groups.")
     return tuple(dict.fromkeys(check_name(f"groups[{n}]", key) for n, key in enumerate(keys)))
 
 
 def check_name(field: str, value: Any) -> str:
     """Check and return a name given by a client. Raises `WrongField` if it is empty, too long or not printable."""
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST or not value.isprintable():
-        raise WrongField(field, f"give text of 1 to {LONGEST} printable characters.")
+        raise WrongField(field, f"give text of 1 to {LONGEST} printable characters, not {shorten(value)}.")
     return value
 
 
 def check_integer(field: str, value: Any, low: int, end: int) -> int:
     """Return an integer from `low` up to but not including `end`. Raises `WrongField` for other values."""
     if type(value) is not int or not low <= value < end:
-        raise WrongField(field, f"give a whole number from {low} to {end - 1}.")
+        raise WrongField(field, f"give a whole number from {low} to {end - 1}, not {shorten(value)}.")
     return value
 
 
 def _check_number(field: str, value: Any) -> float:
     if type(value) not in (int, float) or not -LARGEST_REWARD <= value <= LARGEST_REWARD:
-        raise WrongField(field, f"give a number from -{LARGEST_REWARD:.0e} to {LARGEST_REWARD:.0e}.")
+        raise WrongField(
+            field, f"give a number from -{LARGEST_REWARD:.0e} to {LARGEST_REWARD:.0e}, not {shorten(value)}."
+        )
     return float(value)
 
 
 def _read_fields(body: Any, *known: str) -> dict[str, Any]:
     """Return the non-null fields of a body."""
     if not isinstance(body, Mapping):
-        raise ServiceError("body: give a JSON object.")
+        raise ServiceError(f"body: give a JSON object, not {shorten(body)}.")
     if unknown := [key for key in body if key not in known]:
         raise WrongField(unknown[0][:80], f"unknown field. Known fields: {', '.join(known)}.")
     return {key: value for key, value in body.items() if value is not None}

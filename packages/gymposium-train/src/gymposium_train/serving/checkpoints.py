@@ -41,7 +41,9 @@ class ServedCheckpoints:
                     (path for path in list_complete_checkpoints(run.checkpoints) if read_step(path) == step), None
                 )
                 if saved is None:
-                    raise NotFound(f"No checkpoint of step {step}. A run keeps only its latest checkpoints.")
+                    raise NotFound(
+                        f"No checkpoint of step {step}. A run keeps only its latest checkpoints. Name one of those."
+                    )
                 start = BackendStart(config=self.config, directory=run)
                 make_backend(start).export(start, saved, place)
         return {"step": step, "promoted": True, "directory": realpath(place)}

@@ -117,7 +117,9 @@ class CommandRunner:
     def _play_session(self, session: Session[Server]) -> float | Mapping[str, Any]:
         """Play one session. After the first error, the step's remaining sessions are not started."""
         if self._ended.is_set():
-            raise GymposiumError("An earlier session of this step failed.")
+            raise GymposiumError(
+                "An earlier session of this step failed, so this one was not started. Fix the cause and resume the run."
+            )
         try:
             return self._run_session(session)
         except Exception as error:

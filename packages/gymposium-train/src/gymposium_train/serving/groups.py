@@ -43,12 +43,15 @@ def settle_group(file: SessionsFile, key: str) -> None:
 def check_learnable(file: SessionsFile, group: GroupRow) -> None:
     """Raise `Conflict` if a job cannot take a group without waiting for more members."""
     if group.state not in ("open", "complete") or group.split != TRAIN:
-        raise Conflict(f"The group {group.key!r} is {group.state}, so it cannot be learned from.", "groups")
+        raise Conflict(
+            f"The group {group.key!r} is {group.state}, so it cannot be learned from. Name an open or complete group.",
+            "groups",
+        )
     ended = len(file.sessions(group.key, state="ended"))
     if ended < min(2, group.size):
         raise Conflict(
-            f"Only {quantity(ended, 'session')} of the group {group.key!r} "
-            f"{plural(ended, 'has', 'have')} ended. At least 2 are needed.",
+            f"Only {quantity(ended, 'session')} of the group {group.key!r} {plural(ended, 'has', 'have')} ended, but 2 "
+            "are needed. End more of them.",
             "groups",
         )
 

@@ -48,14 +48,17 @@ class Jobs:
             if found is None:
                 self.file.add_group(key, size, TRAIN)
             elif found.size != size:
-                raise Conflict(f"The group {key!r} already has the size {found.size}.", "size")
+                raise Conflict(
+                    f"The group {key!r} has the size {found.size}, not {size}. Give its size, or name another group.",
+                    "size",
+                )
         return self.group(key)
 
     def group(self, key: str) -> GroupRow:
         """Return the group with this key. Raises `NotFound`."""
         found = self.file.group(key)
         if found is None:
-            raise NotFound("Group not found.", "groups")
+            raise NotFound(f"Unknown group {key!r}. Create it with POST /v1/groups.", "groups")
         return found
 
     def train(self, keys: Sequence[str] | None) -> JobRow:
@@ -88,7 +91,7 @@ class Jobs:
         """Return the job with this number. Raises `NotFound`."""
         found = self.file.job(number)
         if found is None:
-            raise NotFound("Job not found.")
+            raise NotFound(f"Unknown job {number}. Begin one with POST /v1/train.")
         return found
 
     def report_job(self, number: int) -> JobRow:

@@ -226,23 +226,32 @@ class Sessions:
             if row.state == "ended" and row.ending == data:
                 return row
             if row.state == "ended":
-                raise Conflict("This session was ended with other values. They cannot be changed.")
+                raise Conflict(
+                    f"The session {name[:80]!r} was ended with other values, which cannot be changed. Repeat those, or "
+                    "begin another session."
+                )
             if row.state != "open":
                 raise _make_over_error(row)
             opened = self._open.get(row.secret)
             if opened is not None and opened.session.busy:
-                raise Conflict("A reply of this session is being sampled. Wait for it, then end the session.")
+                raise Conflict(
+                    f"A reply of the session {name[:80]!r} is being sampled. Wait for it, then end the session."
+                )
             turns = self.file.count_turns(name)
             if asked.turn_rewards is not None and len(asked.turn_rewards) != turns:
                 raise Conflict(
-                    f"turn_rewards: give {turns} numbers, one per reply, in the order of the replies.",
+                    f"turn_rewards: give {turns} numbers, one per reply, not {len(asked.turn_rewards)}.",
                     "turn_rewards",
                 )
             others = (other.ending for other in self.file.sessions(row.group) if other.ending is not None)
             parts = (next(others, None) or {}).get("parts")
             if isinstance(parts, dict) and parts.keys() != asked.parts.keys():
                 names = ", ".join(sorted(parts)) or "none"
-                raise Conflict(f"parts: all sessions of a group must have the same names: {names}.", "parts")
+                raise Conflict(
+                    f"parts: all sessions of a group must have the same names: {names}. Given: "
+                    f"{', '.join(sorted(asked.parts)) or 'none'}.",
+                    "parts",
+                )
             with self.file.change():
                 self.file.set_session(name, "ended", ending=data)
                 settle_group(self.file, row.group)
@@ -254,7 +263,9 @@ class Sessions:
         with self.learner.change():
             row = self._find_session(name)
             if row.state == "ended":
-                raise Conflict("This session has ended, so it cannot be dropped.")
+                raise Conflict(
+                    f"The session {name[:80]!r} has ended, so it cannot be dropped. Drop only open sessions."
+                )
             if row.state == "open":
                 self._leave_out(row, "dropped", why)
         return self._find_session(name)
@@ -276,7 +287,7 @@ class Sessions:
     def _find_session(self, name: str) -> SessionRow:
         row = self.file.session(name)
         if row is None:
-            raise NotFound("Session not found.")
+            raise NotFound(f"Unknown session {name[:80]!r}. Begin one with POST /v1/sessions.")
         return row
 
     def _reopen_session(self, row: SessionRow, player: LanguageModelPlayer) -> _OpenSession:

@@ -142,7 +142,9 @@ class PlayPart:
 
     def _render_dropped(self, request: Request, gone: DroppedMatch | None) -> Response:
         if gone is None:
-            raise HTTPException(404, "Unknown match. It may belong to an earlier server.")
+            raise HTTPException(
+                404, f"Unknown match {request.url.path[-80:]!r}. It may belong to an earlier server. Start a new match."
+            )
         path = request.url.path.lstrip("/")
         page = self._viewer.page("playing/gone.html", path, gone=gone, most=MAX_OPEN, minutes=round(IDLE_SECONDS / 60))
         return HTMLResponse(page, 410)

@@ -122,7 +122,7 @@ class MatchIndex:
                     self._unpacked = path, open_content(path)
                 return _read_bytes(self._unpacked[1], row)
         except (KeyError, OSError) as error:
-            raise BadRecord(f"{row.file} can no longer be read ({error}).") from error
+            raise BadRecord(f"{row.file} can no longer be read ({error}). Restore it, then reload the page.") from error
 
     def file_path(self, row: Row) -> Path:
         """Return the file of a match."""

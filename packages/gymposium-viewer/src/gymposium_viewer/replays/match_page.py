@@ -63,7 +63,7 @@ def export_matches(
             story = build_story(record, labels)
             write_page(out, path, render_match(story, path, tabs=tabs, home=home, **around(record)))
         elif digests[record.id] != digest:
-            raise BadRecord(f"Two different matches have the id {record.id!r}.")
+            raise BadRecord(f"Two different matches have the id {record.id!r}. Export their runs to different folders.")
     return {match_id: make_path(match_id) for match_id in digests}
 
 

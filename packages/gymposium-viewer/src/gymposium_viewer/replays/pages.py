@@ -110,7 +110,10 @@ class ReplaysPart:
         match_filter = MatchFilter.from_query(request.query_params)
         rows = self._index.select(match_filter)
         if (page := parse_number(request.query_params.get("page", "1"))) < 0:
-            raise BadOption(f"Invalid page. Use a number with at most {DIGITS} digits.")
+            raise BadOption(
+                f"Invalid page {request.query_params.get('page', '')[:80]!r}. Use a number with at most {DIGITS} "
+                "digits."
+            )
         page = min(max(page, 1), _count_pages(rows, PAGE_SIZE))
         return HTMLResponse(self._render_list(match_filter, rows, page))
 
@@ -193,7 +196,11 @@ class ReplaysPart:
     def _redirect_to_match(self, request: Request) -> Response:
         path = self._link_to_match(request.query_params.get("id", ""))
         if path is None:
-            raise HTTPException(404, "No match has this id.")
+            raise HTTPException(
+                404,
+                f"No match has the id {request.query_params.get('id', '')[:80]!r}. Choose one from the list of "
+                "matches.",
+            )
         return RedirectResponse(path, status_code=303)
 
     def _link_to_match(self, match_id: str) -> str | None:
@@ -216,7 +223,7 @@ class ReplaysPart:
         self._index.refresh()
         row = self._index.find_row(file, line)
         if row is None:
-            raise HTTPException(404, f"Line {line} of {file} is not a match.")
+            raise HTTPException(404, f"Line {line} of {file} is not a match. Choose one from the list of matches.")
         return row
 
     # -- two matches
@@ -229,7 +236,7 @@ class ReplaysPart:
         for place in places:
             file, _, line = place.rpartition(":")
             if parse_number(line) < 0:
-                raise BadOption(f"Invalid match. Use FILE:LINE, where LINE has at most {DIGITS} digits.")
+                raise BadOption(f"Invalid match {place[:80]!r}. Use FILE:LINE, where LINE has at most {DIGITS} digits.")
             rows.append(self._find_row(file, parse_number(line)))
         stories = [build_story(self._index.read_record(row)) for row in rows]
         return HTMLResponse(

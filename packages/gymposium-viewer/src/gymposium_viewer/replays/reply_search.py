@@ -44,7 +44,7 @@ def search_rows(rows: Sequence[Row], path: Path, text: str, readings: Sequence[s
                 data = file.read(block[-1].offset + block[-1].size - block[0].offset).lower()
                 yield from _search_block(block, data, needles, wanted)
     except OSError as error:
-        raise BadRecord(f"{path.name} can no longer be read ({error}).") from error
+        raise BadRecord(f"{path.name} can no longer be read ({error}). Restore it, then reload the page.") from error
 
 
 def _group_neighbors(rows: Sequence[Row]) -> Iterator[list[Row]]:

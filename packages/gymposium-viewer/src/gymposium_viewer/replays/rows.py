@@ -159,7 +159,7 @@ class RowReader:
 
 def _make_lineup(game: Any, players: Any) -> RowLineup:
     if not all(isinstance(text, str) for text in (game, *players)):
-        raise BadRecord("the game and the players are not text")
+        raise BadRecord("the game and the players must be text")
     return RowLineup(game, tuple(players))
 
 

@@ -220,14 +220,16 @@ class TrainingPart:
     def _get_group(self, request: Request) -> Response:
         opened, (step, number) = self._open(request), (request.path_params[name] for name in ("step", "number"))
         if (step, number) not in opened.samples.places():
-            raise HTTPException(404, f"The run {opened.run.name} did not keep group {number} of step {step}.")
+            raise HTTPException(
+                404, f"The run {opened.run.name} did not keep group {number} of step {step}. Choose one from its list."
+            )
         return HTMLResponse(self._render_group(opened, step, number))
 
     def _redirect_to_match(self, request: Request) -> Response:
         opened, match = self._open(request), request.query_params.get("id", "")
         line = find_line_numbers(opened.run.matches, {match}).get(match)
         if line is None:
-            raise HTTPException(404, f"The run has no match {match!r}.")
+            raise HTTPException(404, f"The run {opened.run.name} has no match {match!r}. Choose one from its list.")
         up = "../" * request.url.path.strip("/").count("/")
         return RedirectResponse(up + quote_path(self._match_path(opened, line)), status_code=303)
 
@@ -244,7 +246,7 @@ class TrainingPart:
         name = request.path_params["name"]
         opened = self._library.open(name)
         if opened is None:
-            raise HTTPException(404, f"Unknown training run {name}.")
+            raise HTTPException(404, f"Unknown training run {name}. Choose one from the list of runs.")
         return opened
 
 

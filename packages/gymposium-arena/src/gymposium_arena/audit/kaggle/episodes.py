@@ -51,7 +51,7 @@ def _load_steps(data: Mapping[str, Any], name: str, episode: Episode) -> Steps:
         fail("its steps are not lists of agent states")
     seats = len(steps[0])
     if any(len(step) != seats for step in steps):
-        fail("its steps have different numbers of agents")
+        fail(f"its steps have different numbers of agents; the first has {seats}")
     episode.name_agents(_get_team_names(data, seats), seats)
     if name == "connectx":
         return ConnectX(data, steps, episode)

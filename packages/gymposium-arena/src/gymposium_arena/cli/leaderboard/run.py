@@ -92,9 +92,11 @@ def run_suite(
         raise BadOption("Give a suite, and the board's folder with --out:  gymposium leaderboard run SUITE --out BOARD")
     for option, value in (("--game", game), ("--label", label), ("--by", by), ("--seed", seed)):
         if value is not None and not add:
-            raise BadOption(f"{option} needs --add.")
+            raise BadOption(f"{option} {value} has no effect without --add. Add --add PLAYER.")
     if label and len(add or ()) > 1:
-        raise BadOption("--label applies to one player. Add the others with separate commands.")
+        raise BadOption(
+            f"--label {label} applies to one player, not {len(add or ())}. Add the others with separate commands."
+        )
     if suite is None:
         assert board is not None
         opened = Board.open_for_writing(board)
@@ -133,7 +135,7 @@ def run_suite(
     for reason in left_out.values():
         print_note(f"warning: {reason}")
     if not end.planned:
-        print_error("No match is planned.")
+        print_error(f"{opened.path}: no match is planned. Add players with --add.")
         raise typer.Exit(1)
     if end.faults or end.broken:
         print_note(opened.suite.describe_rules())

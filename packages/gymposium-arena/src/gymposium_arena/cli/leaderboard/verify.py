@@ -114,7 +114,9 @@ def verify(
     if verification.findings:
         raise typer.Exit(1)
     if entry is None and not verification.planned:  # an entry may have no match: the later player holds them
-        print_error("No matches to verify: the suite and the entries plan none.")
+        print_error(
+            f"{opened.path}: the suite and the entries plan no match. Add players with: gymposium leaderboard run --add"
+        )
         raise typer.Exit(1)
 
 
