@@ -66,7 +66,7 @@ def test_service_support_is_checked_before_a_run(
 ) -> None:
     copied = tmp_path / "copy"
     shutil.copytree(model_directory, copied)
-    with pytest.raises(BadConfig, match=rf"does not train {copied}. It trains {model_directory}"):
+    with pytest.raises(BadConfig, match=rf"does not train {copied}. Set backend.model to one of {model_directory}"):
         train(make_config(copied, server.url), out=tmp_path / "run")
     monkeypatch.delenv("TINKER_API_KEY")
     with pytest.raises(BadConfig, match="TINKER_API_KEY is not set"):

@@ -27,7 +27,7 @@ from .evaluations import ID, evaluate
         ({"game": "gofspiel"}, "Unknown game 'gofspiel'. Did you mean 'goofspiel'?"),
         ({"game": "goofspiel(num_cards=0)"}, "num_cards"),
         ({"game": "chess", "opponents": "mtcs-20"}, "Unknown player 'mtcs-20'"),
-        ({"game": "chess", "opponents": "human"}, "a person at a terminal cannot be asked"),
+        ({"game": "chess", "opponents": "human"}, "opponents human: a person can play only one match"),
         ({"game": "hearts", "opponents": "random,random"}, "got 2 players for 3 other seats"),
         ({"game": "chess", "seats": 2}, "a seat from 0 to 1"),
         ({"game": "chess", "seats": "0,0"}, "each once"),

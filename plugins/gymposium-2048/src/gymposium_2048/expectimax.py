@@ -46,7 +46,7 @@ class ExpectimaxPlayer:
 
     def _choose(self, ask: Ask) -> str:
         if parse_name(ask.game.name)[0] != "2048":  # openspiel:2048 omits legal moves
-            raise GymposiumError(f"{self.name} only plays 2048, not {ask.game.name}.")
+            raise GymposiumError(f"{self.name} plays only 2048, not {ask.game.name}. Choose another player.")
         from gymposium_2048.rows import rows
         from gymposium_2048.search import values  # imports numba, which is slow
 

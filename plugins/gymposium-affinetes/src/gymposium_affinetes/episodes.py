@@ -95,7 +95,7 @@ class Episodes:
         with self._lock:
             episode = self._open.get(episode_id)
             if episode is None:
-                raise EpisodeError("Unknown episode: it was stopped or dropped. Send reset.")
+                raise EpisodeError(f"Unknown episode {episode_id[:80]!r}: it was stopped or dropped. Send reset.")
             episode.last_request = time.monotonic()
             self._open.move_to_end(episode_id)
             return episode

@@ -18,6 +18,7 @@ from gymposium.http.environments.session import GREATEST_SEED
 from gymposium.http.environments.wire import LONGEST_REPLY, WireError
 from gymposium.http.requests import RequestRefusal
 from gymposium.match import MatchResult
+from gymposium.util.visible import shorten
 from gymposium_affinetes.episodes import EpisodeError, Episodes
 from gymposium_affinetes.evaluation import evaluate
 from gymposium_agents.engines.api_settings import ApiSettings
@@ -99,7 +100,9 @@ class _Service:
             why = f"This server does not allow the key {key[:80]!r}. Its owner can allow it with --key."
             raise RequestRefusal(403, "key_not_allowed", why)
         if not 0 < given.get("timeout", 1) <= LONGEST_MATCH:
-            raise RequestRefusal(400, "wrong_field", f"timeout: use a number above 0 and at most {LONGEST_MATCH:g}.")
+            raise RequestRefusal(
+                400, "wrong_field", f"timeout={given['timeout']}: use a number above 0 and at most {LONGEST_MATCH:g}."
+            )
         return JSONResponse(await evaluate(**{**given, "base_url": base_url}))
 
     async def reset(self, request: Request) -> Response:
@@ -107,7 +110,9 @@ class _Service:
         given = _read_fields(request, _RESET, "task_id", "seed")
         self._check_opponent(given)
         if not 0 <= given["seed"] <= GREATEST_SEED:
-            raise RequestRefusal(400, "wrong_field", f"seed: use a number from 0 to {GREATEST_SEED}.")
+            raise RequestRefusal(
+                400, "wrong_field", f"seed={shorten(given['seed'])}: use a number from 0 to {GREATEST_SEED}."
+            )
         opponent = given.get("opponent", "mcts")
         return await _respond(lambda: self._episodes.reset(given["task_id"], given["seed"], opponent))
 
@@ -115,7 +120,9 @@ class _Service:
         """Play one action in an episode."""
         given = _read_fields(request, _STEP, "action", "episode_id")
         if len(given["action"]) > LONGEST_REPLY:
-            raise RequestRefusal(400, "wrong_field", f"action: use a text of at most {LONGEST_REPLY:,} characters.")
+            raise RequestRefusal(
+                400, "wrong_field", f"action has {len(given['action']):,} characters: use at most {LONGEST_REPLY:,}."
+            )
 
         def play() -> dict[str, Any]:
             episode = self._episodes.episode(given["episode_id"])
@@ -161,10 +168,10 @@ def _read_fields(request: Request, known: Mapping[str, Any], *needed: str) -> di
         if isinstance(value, bool) or not isinstance(value, known[name]):
             raise RequestRefusal(400, "wrong_field", f"{name}: {str(value)[:80]!r} has the wrong type.")
         if isinstance(value, float) and not math.isfinite(value):
-            raise RequestRefusal(400, "wrong_field", f"{name}: use a number.")
+            raise RequestRefusal(400, "wrong_field", f"{name}={value}: use a finite number.")
     for name in needed:
         if name not in given:
-            raise RequestRefusal(400, "missing_field", f"The field {name} is missing.")
+            raise RequestRefusal(400, "missing_field", f"The field {name} is missing. Add it to the body.")
     return given
 
 

@@ -67,7 +67,9 @@ class LangfuseLogger:
             headers={"x-langfuse-ingestion-version": "4"},  # shows data at once instead of after minutes
         )
         if not self._api.projects.get().data:
-            raise BadOption(f"[loggers.langfuse]: {' and '.join(KEYS)} belong to no project.")
+            raise BadOption(
+                f"[loggers.langfuse]: {' and '.join(KEYS)} belong to no project. Create them in the project's settings."
+            )
         self._run = start.run
         known = load_run_id(start, "langfuse")
         self._session = known or f"{start.run}-{secrets.token_hex(4)}"

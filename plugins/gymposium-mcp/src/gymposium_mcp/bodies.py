@@ -25,7 +25,7 @@ async def bound_body(response: Any) -> None:
         raise GymposiumError("it redirects to another server, which is not followed. Write that server's url")
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding != "identity":
-        raise GymposiumError(f"its response has the unrequested encoding {encoding[:40]!r}")
+        raise GymposiumError(f"its response has the unrequested encoding {encoding[:40]!r}. Turn it off on the server")
     unbounded = response.aiter_raw
 
     async def aiter_raw(chunk_size: int | None = None) -> AsyncIterator[bytes]:
@@ -33,7 +33,7 @@ async def bound_body(response: Any) -> None:
         async for chunk in unbounded(chunk_size):
             length += len(chunk)
             if length > MOST_BYTES:
-                raise GymposiumError(f"its response has more than {MOST_BYTES:,} bytes")
+                raise GymposiumError(f"its response has more than {MOST_BYTES:,} bytes. Use a server that returns less")
             yield chunk
 
     response.aiter_raw = aiter_raw
@@ -63,11 +63,15 @@ class _BoundedDecoder(codecs.getincrementaldecoder("utf-8")):  # type: ignore[mi
             if end_session is None:
                 raise
             wrong = error.object[error.start : error.start + 8]
-            raise end_session(f"the server wrote {wrong!r}, which is not UTF-8, to its standard output.") from error
+            raise end_session(
+                f"the server wrote {wrong!r}, which is not UTF-8, to its standard output. Write logs to standard error."
+            ) from error
         end = text.rfind("\n")
         self._length = len(text) - end - 1 if end >= 0 else self._length + len(text)
         if self._length > MOST_BYTES and end_session is not None:
-            raise end_session(f"the server wrote a line of more than {MOST_BYTES:,} characters.")
+            raise end_session(
+                f"the server wrote a line of more than {MOST_BYTES:,} characters. Use a server that returns less."
+            )
         return text
 
 

@@ -205,7 +205,7 @@ class Connection:
         check_variable(name, str(self._settings.path))
         value = os.environ.get(name)
         if value is None:
-            raise GymposiumError(f"{self._settings.path}: the environment variable {name} is not set.")
+            raise GymposiumError(f"{self._settings.path}: the environment variable {name} is not set. Set it.")
         return value
 
 

@@ -30,8 +30,8 @@ class MatchFolder:
             except (OSError, shutil.Error) as error:
                 folder.delete()
                 raise GymposiumError(
-                    f"{settings.path}, [server]: cannot copy the folder files = {settings.server.files!r} for "
-                    f"a match: {error}"
+                    f"{settings.path}, [server]: cannot copy the folder files = {settings.server.files!r} for a match "
+                    f"({error}). Name a readable folder."
                 ) from error
         return folder
 

@@ -61,7 +61,7 @@ class ServerSettings:
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.url):
-            raise ValueError("use either command or url")
+            raise ValueError(f"use either command or url, not {'both' if self.command else 'neither'}")
         if self.env and self.url:
             raise ValueError("env applies to command; for url, set token to the variable's name")
         if self.token and self.command:
@@ -114,7 +114,7 @@ class ToolsSettings:
         if not self.allow:
             raise ValueError('allow is empty; name the tools to offer, or use allow = "all"')
         if self.allow != "all" and len({*self.allow}) != len(self.allow):
-            raise ValueError(f"allow has a duplicate tool: {Counter(self.allow).most_common(1)[0][0]}")
+            raise ValueError(f"allow has a duplicate tool: {Counter(self.allow).most_common(1)[0][0]}; name it once")
         if self.max_calls < 1:
             raise ValueError(f"max_calls is {self.max_calls}; use 1 or more")
         if not 0 < self.seconds <= _LONGEST_CALL:

@@ -103,4 +103,4 @@ def parse_description(event: Event) -> Mapping[str, Any]:
             raise ValueError("half of a surrogate pair")
         return {"schema": schema, "description": described}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadRecord("Event 0 is not the first observation of an environment.") from error
+        raise BadRecord(f"Event 0 must be the first observation of an environment, not {event.move[:80]!r}.") from error

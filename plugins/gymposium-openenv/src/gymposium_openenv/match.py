@@ -96,7 +96,9 @@ class OpenEnvMatch(OneSeatMatch):
         return self._game.load(self.events, self.seed)
 
     def resample(self, seat: int, rng: random.Random) -> OpenEnvMatch:
-        raise NoSampler(f"{self._game.name}: search cannot guess what the server would answer.")
+        raise NoSampler(
+            f"{self._game.name}: search cannot guess what the server would answer. Use a player without search."
+        )
 
     def close(self) -> None:
         """Close the session without waiting."""
@@ -118,7 +120,8 @@ class OpenEnvMatch(OneSeatMatch):
             number = len(self.events) + 1
             if number >= len(record):
                 raise NotResumable(
-                    f"{self._game.name}: a record cannot be continued, because the server would not answer it."
+                    f"{self._game.name}: a record cannot be continued, because the server would not answer it. Start a "
+                    "new match."
                 )
             return move, record[number]
         if self._connection is None:

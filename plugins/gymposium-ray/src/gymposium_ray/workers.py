@@ -149,7 +149,10 @@ class Team:
         except RayActorError as error:
             self._failed += not refused
             if self._failed > MOST_FAILURES:
-                raise GymposiumError(f"Workers cannot start on the Ray cluster: {describe_cause(error)}") from error
+                raise GymposiumError(
+                    f"Workers cannot start on the Ray cluster: {describe_cause(error)}. Check the cluster with: ray "
+                    "status"
+                ) from error
             self._start()
             return
         if self._nodes.can_use(node):

@@ -86,7 +86,10 @@ class PolicyFile:
         tensor_size = 0 if game.tensor_shape is None else int(torch.Size(game.tensor_shape).numel())
         trained_on = self.note.get("game")
         if trained_on is not None and trained_on != game.name:
-            raise BadOption(f"sb3:{self.path} was trained on {trained_on}, so it cannot play {game.name}.")
+            raise BadOption(
+                f"sb3:{self.path} was trained on {trained_on}, so it cannot play {game.name}. Train a policy on that "
+                "game."
+            )
         if trained_on is not None and self.note.get("game_version") != game.spec.version:
             raise BadOption(
                 f"sb3:{self.path} was trained on version {self.note.get('game_version')} of {game.name}, whose rules "
@@ -121,16 +124,18 @@ def read_policy(path: str | Path) -> PolicyFile:
             note = json.loads(_read_member(archive, NOTE, MAX_JSON)) if NOTE in archive.namelist() else {}
     except _FAULTS as error:
         reason = " ".join(str(error).split())
-        raise BadOption(f"{path} was not saved by stable-baselines3: {reason}") from error
+        raise BadOption(
+            f"{path} was not saved by stable-baselines3: {reason}. Name a file of gymposium sb3 train."
+        ) from error
     if not (isinstance(weights, dict) and isinstance(about, dict) and isinstance(note, dict)):
-        raise BadOption(f"{path} was not saved by stable-baselines3.")
+        raise BadOption(f"{path} was not saved by stable-baselines3. Name a file of gymposium sb3 train.")
     try:
         return _build_policy(path, weights, about, note)
     except BadOption:
         raise
     except _FAULTS as error:
         raise BadOption(
-            f"{path}: its weights do not belong to an MLP policy ({type(error).__name__}: {error})."
+            f"{path}: its weights do not belong to an MLP policy ({type(error).__name__}: {error}). Save it again."
         ) from error
 
 
@@ -241,5 +246,7 @@ def _find_activation(path: Path, about: Mapping[str, Any]) -> type[nn.Module]:
     written = str((about.get("policy_kwargs") or {}).get("activation_fn", "Tanh"))
     name = written.removesuffix("'>").rpartition(".")[2]
     if name not in _ACTIVATIONS:
-        raise BadOption(f"{path}: the activation function {written} is not among {', '.join(_ACTIVATIONS)}.")
+        raise BadOption(
+            f"{path}: the activation function {written} is not supported. Train with one of {', '.join(_ACTIVATIONS)}."
+        )
     return _ACTIVATIONS[name]

@@ -23,7 +23,7 @@ from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.match.seating import plan_jobs
-from gymposium.players.grammar import make_player
+from gymposium.players.grammar import make_player, reject_person
 from gymposium.players.protocol import Player
 from gymposium.plugins.command_line import command_line
 from gymposium.records.scores import Score
@@ -85,12 +85,9 @@ class Settings:
         if self.budget is not None and not self.budget > 0:
             raise BadOption(f"--budget {self.budget:g}: must be more than 0 CPU seconds.")
         if self.decisions is not None and self.decisions < BATCH:
-            raise BadOption(f"--decisions {self.decisions}: {BATCH} is the least, which is one minibatch.")
+            raise BadOption(f"--decisions {self.decisions}: must be at least {BATCH}, one minibatch.")
         if game.seats > 1:
-            if self.opponent == "human":
-                raise BadOption(
-                    "--opponent human: training needs too many matches for a person. Choose another player."
-                )
+            reject_person("--opponent", [self.opponent], game.name)
             make_player(self.opponent)
         return game
 
@@ -171,7 +168,10 @@ def evaluate(
     evenly."""
     seat = check_seat(settings.seat, game.seats)
     if seat is None and matches % game.seats:
-        raise BadOption(f"{quantity(matches, 'match')} cannot be shared evenly by {game.seats} seats.")
+        raise BadOption(
+            f"{quantity(matches, 'match')} cannot be shared evenly by {game.seats} seats. Use a multiple of "
+            f"{game.seats}."
+        )
     other = make_player(opponent) if game.seats > 1 else player
     players = [player if index == (seat or 0) else other for index in range(game.seats)]
     score = Score()

@@ -62,7 +62,8 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         if _has_one_result(self.game) and not all(map(math.isfinite, self.game.utility_range)):
             least, greatest = self.game.utility_range
             raise BadOption(
-                f"{self.game.name} pays from {least:g} to {greatest:g}, which cannot be scaled to TextArena's range."
+                f"{self.game.name} pays from {least:g} to {greatest:g}, which cannot be scaled to TextArena's range. "
+                "Choose another game."
             )
         self._seats = [seat for seat in range(self.game.seats) if seat not in given]
         self._opponents = make_opponents([given[seat] for seat in sorted(given)], len(given))
@@ -95,7 +96,9 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
 
         Raises `BadOption` for another number, and the errors of `gymposium.Table`."""
         if num_players != self.game.seats:
-            raise BadOption(f"num_players={num_players!r}: {self.game.name} has {self.game.seats} seats.")
+            raise BadOption(
+                f"num_players={num_players!r}: {self.game.name} has {self.game.seats} seats. Pass that number."
+            )
         self._table = Table(self.game, seats=self._seats, opponents=self._opponents, seed=seed, **self._options)
         self._state = ta.State(num_players)  # given the seed, it would seed Python's global generator
         self._state.standard_resets(

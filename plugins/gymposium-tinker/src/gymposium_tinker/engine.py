@@ -62,7 +62,7 @@ class TinkerEngine:
         self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None
     ) -> list[tuple[float, ...]]:
         if temperature != 1.0:
-            raise BadOption(f"Tinker scores tokens at temperature 1, not {temperature}.")
+            raise BadOption(f"Tinker scores tokens at temperature 1, not {temperature}. Score at 1.")
         client = self._get_client(policy or self.policy)
         asked = [client.compute_logprobs(ModelInput.from_ints([*prompt, *reply])) for prompt, reply in pairs]
         with translate_errors():

@@ -178,6 +178,9 @@ def _read_state(directory: Path) -> dict[str, str]:
     """Read the paths on the service from a saved directory."""
     file = directory / STATE
     if not file.is_file():
-        raise GymposiumError(f"{directory} was not written by a run with backend.kind=tinker: it has no {STATE}.")
+        raise GymposiumError(
+            f"{directory} was not written by a run with backend.kind=tinker: it has no {STATE}. Name a directory of "
+            "such a run."
+        )
     found: dict[str, str] = strict_json(read_plain_text(file))
     return found

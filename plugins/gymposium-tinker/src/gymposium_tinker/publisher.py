@@ -81,7 +81,7 @@ class Snapshots:
         assert self._engine is not None, "a version is published before past ones play"
         if policy not in self._engine.policies:
             if not self._file(policy).is_file():
-                raise GymposiumError(f"{self._directory} holds no {policy}: only kept versions can play again.")
+                raise GymposiumError(f"{self._directory} holds no {policy}. Only kept versions can play again.")
             path = strict_json(read_plain_text(self._file(policy)))["path"]
             with translate_errors():
                 self._engine.add(policy, resolve(self._service.create_sampling_client(model_path=path)))

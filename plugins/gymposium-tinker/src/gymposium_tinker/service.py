@@ -132,7 +132,7 @@ def find_context(settings: TinkerSettings, model: str) -> int | None:
     found = next((one for one in models if one.model_name == model), None)
     if found is None or not _is_trainable(found):
         names = sorted(one.model_name for one in models if one.model_name and _is_trainable(one))
-        raise BadOption(f"The Tinker service does not train {model}. It trains {', '.join(names)}.")
+        raise BadOption(f"The Tinker service does not train {model}. Set backend.model to one of {', '.join(names)}.")
     told = getattr(found, "max_context_length", None)
     return None if told is None else int(told)
 

@@ -65,7 +65,7 @@ class GeneratedPrograms:
                 raise GymposiumError(f"The program of seed {seed}: {error}. Is the machine overloaded?") from error
             except UnusableProgram:
                 continue
-        raise GymposiumError(f"Seed {seed} gives no valid program of difficulty {self._difficulty}.")
+        raise GymposiumError(f"Seed {seed} gives no valid program of difficulty {self._difficulty}. Use another seed.")
 
 
 class DatasetPrograms:
@@ -85,7 +85,7 @@ class DatasetPrograms:
         """All programs of the source, read on first use. Raises `BadParameter`."""
         rows = self._read()
         if not len(rows):
-            raise BadParameter(f"source={self.name}: it has no programs.")
+            raise BadParameter(f"source={self.name}: it has no programs. Write one per line.")
         return rows
 
     def draw(self, seed: int) -> Task:
@@ -156,5 +156,7 @@ def _read_hub(name: str) -> Sequence[Any]:
     try:
         rows: Sequence[Any] = datasets.load_dataset(dataset, split=split or "train")
     except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
-        raise BadParameter(f"source={name}: the data set could not be loaded ({error}).") from error
+        raise BadParameter(
+            f"source={name}: the data set could not be loaded ({error}). Check its name and split."
+        ) from error
     return rows

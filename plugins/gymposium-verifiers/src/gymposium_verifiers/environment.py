@@ -48,7 +48,10 @@ class MatchEnv(vf.Env[MatchEnvConfig]):
         """Play a task's match, and score the agents. Raises `SeatStopped` or `EngineError` if the match breaks off."""
         matches, data = self.matches, task.data
         if data.game != matches.game.name:
-            raise BadOption(f"This task belongs to {data.game}, but the environment plays {matches.game.name}.")
+            raise BadOption(
+                f"This task belongs to {data.game}, but the environment plays {matches.game.name}. Load the tasks with "
+                "the environment's settings."
+            )
         players = {seat: getattr(agents, f"player{seat}") for seat in data.seats}
         names = {seat: agent.config.model for seat, agent in players.items()}
         table = await asyncio.to_thread(matches.table, MatchRow(data.seed, data.seats), names, self._opponents)

@@ -23,7 +23,10 @@ class ChatSession(vf.HarnessSession):
         """The arguments are those of `vf.HarnessSession`. Raises `BadOption` for a task that is not a match."""
         super().__init__(*given)
         if not isinstance(self.data, MatchData):
-            raise BadOption("This harness supports only tasks of gymposium-verifiers. Choose another one.")
+            raise BadOption(
+                f"This harness supports only tasks of gymposium-verifiers, not {type(self.data).__name__}. Choose "
+                "another one."
+            )
         self._client = AsyncOpenAI(
             base_url=self.endpoint,
             api_key=self.secret,

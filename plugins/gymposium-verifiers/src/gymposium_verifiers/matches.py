@@ -14,7 +14,7 @@ from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_named_game
 from gymposium.match import MatchJob
 from gymposium.match.failures import FailurePolicy
-from gymposium.players.grammar import check_named_player
+from gymposium.players.grammar import check_named_player, reject_person
 from gymposium.players.protocol import Player
 from gymposium.replies.prompt import Prompt, get_prompt
 from gymposium.replies.reading import READERS, Reader, get_reader
@@ -75,15 +75,15 @@ class Matches:
         lineups = _parse_lineups(seats, loaded.seats)
         names = opponents.split(",") if isinstance(opponents, str) else opponents
         named = tuple(name.strip() for name in names)
+        reject_person("opponents", named, loaded.name)
         for name in named:
-            if name == "human":
-                raise BadOption("opponents='human': a person at a terminal cannot be asked from here.")
             check_named_player(name)
         for lineup in lineups:
             others = loaded.seats - len(lineup)
             if len(named) not in (1, others):
                 raise BadOption(
-                    f"opponents: got {quantity(len(named), 'player')} for {others} other {plural(others, 'seat')}."
+                    f"opponents: got {quantity(len(named), 'player')} for {others} other {plural(others, 'seat')}. "
+                    "Name one per seat, or one for all."
                 )
         how = _choose_reader(reply, loaded)
         get_prompt(loaded, prompt, how)

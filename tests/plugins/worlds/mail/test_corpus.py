@@ -137,7 +137,7 @@ def test_invalid_questions_are_refused(tmp_path: Path, row: Any, message: str) -
 
 
 def test_invalid_csv_messages_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadParameter, match="line 2: the message has no header Date"):
+    with pytest.raises(BadParameter, match="line 2: the message has no readable Date header"):
         read_mails(table(tmp_path / "a.csv", "Subject: x\n\ny"))
     (tmp_path / "b.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(BadParameter, match="columns file and message"):

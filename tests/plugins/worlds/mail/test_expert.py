@@ -57,5 +57,5 @@ def test_expert_refuses_what_it_cannot_play(mail: Maker, tmp_path: Path) -> None
     one = {"message_id": "a", "date": "2001-05-14", "from": "x@y.example", "subject": "", "body": ""}
     inbox.write_text(json.dumps(one), encoding="utf-8")
     questions.write_text(json.dumps({"question": "Why?", "answer": "So", "message_ids": ["a"]}), encoding="utf-8")
-    with pytest.raises(GymposiumError, match="only answers questions about generated mailboxes"):
+    with pytest.raises(GymposiumError, match="answers only questions about generated mailboxes"):
         played(mail(inbox=str(inbox), questions=str(questions)), range(1))

@@ -107,5 +107,5 @@ def test_player_refuses_other_questions(tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     file.write_text('{"question": "Sky?", "answer": "blue"}', encoding="utf-8")
     game = load_game("qa", file=str(file))
-    with pytest.raises(GymposiumError, match="asks no arithmetic questions"):
+    with pytest.raises(GymposiumError, match="answers only arithmetic questions"):
         [*play([MatchJob("m", game, [make_player("arithmetic")], 0)])]

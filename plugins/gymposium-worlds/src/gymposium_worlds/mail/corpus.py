@@ -61,7 +61,7 @@ def read_mails(path: str) -> list[Mail]:
         except _BadEntry as error:
             raise BadParameter(f"inbox={path}, line {number}: {error}.") from error
     if not mails:
-        raise BadParameter(f"inbox={path}: it has no mails.")
+        raise BadParameter(f"inbox={path}: it has no mails. Give at least one.")
     _check_ids(path, mails)
     return mails
 
@@ -81,7 +81,7 @@ def read_questions(path: str, mails: Sequence[Mail]) -> list[Mapping[str, Any]]:
         except _BadEntry as error:
             raise BadParameter(f"questions={path}, line {number}: {error}.") from error
     if not questions:
-        raise BadParameter(f"questions={path}: it has no questions.")
+        raise BadParameter(f"questions={path}: it has no questions. Give at least one.")
     return questions
 
 
@@ -145,7 +145,7 @@ def _parse_message(text: str) -> Mail:
 def _convert_message(message: EmailMessage) -> Mail:
     sent = message["Date"]
     if sent is None or sent.datetime is None:
-        raise _BadEntry("the message has no header Date that can be read")
+        raise _BadEntry("the message has no readable Date header")
     body = message.get_body(("plain", "html"))
     recipients = [str(message[name]) for name in ("To", "Cc") if message[name]]
     message_id, sender, subject = (str(message[name] or "") for name in ("Message-ID", "From", "Subject"))
@@ -199,7 +199,7 @@ def _check_ids(path: str, mails: Sequence[Mail]) -> None:
     seen: set[str] = set()
     for mail in mails:
         if mail.id in seen:
-            raise BadParameter(f"inbox={path}: two mails have the id {mail.id!r}.")
+            raise BadParameter(f"inbox={path}: two mails have the id {mail.id!r}. Give each its own id.")
         seen.add(mail.id)
 
 
@@ -213,7 +213,7 @@ def _read_json_rows(parameter: str, path: str) -> Iterator[tuple[int, Mapping[st
         except ValueError as error:
             raise BadParameter(f"{parameter}={path}, line {number}: it is not JSON ({error}).") from error
         if not isinstance(row, dict):
-            raise BadParameter(f"{parameter}={path}, line {number}: it is not a JSON object.")
+            raise BadParameter(f"{parameter}={path}, line {number}: it is not a JSON object: {shorten(row)}.")
         yield number, row
 
 
@@ -222,15 +222,18 @@ def _read_csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         with _allow_long_fields():
             reader = csv.DictReader(_read_lines("inbox", path))
             if not {"file", "message"} <= set(reader.fieldnames or ()):
-                raise BadParameter(f"inbox={path}: the first line must name the columns file and message.")
+                raise BadParameter(
+                    f"inbox={path}: the first line must name the columns file and message, not "
+                    f"{shorten(reader.fieldnames)}."
+                )
             line = reader.line_num + 1
             for row in reader:
                 if not isinstance(row["message"], str):
-                    raise BadParameter(f"inbox={path}, line {line}: it has no message.")
+                    raise BadParameter(f"inbox={path}, line {line}: it has no message. Add one in the column message.")
                 yield line, row
                 line = reader.line_num + 1
     except csv.Error as error:
-        raise BadParameter(f"inbox={path}: cannot be read ({reason(error)}).") from error
+        raise BadParameter(f"inbox={path}: cannot be read ({reason(error)}). Name a valid CSV file.") from error
 
 
 def _read_lines(parameter: str, path: str) -> Iterator[str]:
@@ -244,7 +247,7 @@ def _read_lines(parameter: str, path: str) -> Iterator[str]:
 
 
 def _make_read_error(parameter: str, path: str, error: Exception) -> BadParameter:
-    return BadParameter(f"{parameter}={path}: cannot be read ({reason(error)}).")
+    return BadParameter(f"{parameter}={path}: cannot be read ({reason(error)}). Name a readable file.")
 
 
 @contextmanager

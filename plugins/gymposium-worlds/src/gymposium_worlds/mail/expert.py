@@ -87,7 +87,8 @@ def _find_target(ask: Ask, text: str) -> QuestionTarget:
     asked = found and read_question(found[1])
     if asked is None or parse_name(ask.game.name)[0] != "mail":
         raise GymposiumError(
-            f"mail-expert only answers questions about generated mailboxes, so it cannot play {ask.game.name}."
+            f"mail-expert answers only questions about generated mailboxes, so it cannot play {ask.game.name}. Choose "
+            "another player."
         )
     return asked
 

@@ -153,7 +153,9 @@ class FileTasks:
     async def open(self, task: Mapping[str, Any]) -> MailWorld:
         loaded = Task.load(task)
         if loaded.mailbox != self._files.digest:
-            raise BadRecord(f"inbox={self.inbox}: the file differs from the one the match was recorded with.")
+            raise BadRecord(
+                f"inbox={self.inbox}: the file differs from the one the match was recorded with. Restore that file."
+            )
         return MailWorld(self._files.store, loaded, "a mailbox")
 
     @cached_property

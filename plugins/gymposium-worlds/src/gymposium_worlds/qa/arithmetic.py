@@ -70,5 +70,8 @@ class ArithmeticPlayer:
     def _answer(self, ask: Ask) -> str:
         found = _SUM.search(ask.observe("compact").text)
         if found is None:
-            raise GymposiumError(f"{ask.game.name} asks no arithmetic questions, and {self.name} answers nothing else.")
+            raise GymposiumError(
+                f"{self.name} answers only arithmetic questions, so it cannot play {ask.game.name}. Choose another "
+                "player."
+            )
         return str(_COMPUTE[found[2]](int(found[1]), int(found[3])))

@@ -40,7 +40,7 @@ class DataFile(QuestionFile):
         try:
             rows = datasets.load_dataset(loader, data_files=str(self.path), split="train")
         except (ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
-            raise BadParameter(f"file={self.path} cannot be loaded as {loader} ({error}).") from error
+            raise BadParameter(f"file={self.path} cannot be loaded as {loader} ({error}). Check its format.") from error
         return [{key: value for key, value in row.items() if value is not None} for row in rows]
 
 

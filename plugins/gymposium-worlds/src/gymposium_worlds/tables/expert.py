@@ -32,7 +32,9 @@ class TablesExpert:
 
     def _choose_call(self, ask: Ask) -> Call:
         if parse_name(ask.game.name)[0] != "tables":
-            raise GymposiumError(f"{self.name} only plays tables, so it cannot play {ask.game.name}.")
+            raise GymposiumError(
+                f"{self.name} plays only tables, so it cannot play {ask.game.name}. Choose another player."
+            )
         text = ask.observe("full").text
         if "asked" in ask.memory:
             return Call("answer", {"value": _first_cell(text)})

@@ -34,7 +34,7 @@ def parse_kinds(text: str) -> tuple[str, ...]:
     if len(set(kinds)) < len(kinds) or not set(kinds) <= set(MAKERS):
         raise BadParameter(f"kinds={text!r}: write all, or different kinds joined by +, of {', '.join(MAKERS)}.")
     if kinds == ["absent"]:
-        raise BadParameter("kinds='absent': the answer to every question would be the same; add another kind with +.")
+        raise BadParameter("kinds='absent': every question would have the same answer. Add another kind with +.")
     return tuple(kind for kind in MAKERS if kind in kinds)
 
 
