@@ -177,7 +177,9 @@ def test_trainable_parameter_count_matches_peft(tiny: Any, model_directory: Path
         (["--preset", "selfplay"], "Did you mean 'self-play'"),
         (["--game", "tic_tac_toe", "--model", "no/such-directory/here"], "There is no model"),
         (["--resume", "nowhere"], "not a run directory"),
-        (["--resume", "nowhere", "--steps", "5", "seed=3"], "Remove CONFIG.toml|NAME=VALUE, --steps"),
+        (["--resume", "nowhere", "--steps", "5", "--seed", "3"], "Remove --seed"),
+        (["--resume", "nowhere", "--steps", "5"], "not a run directory"),
+        (["--resume", "nowhere", "mine.toml"], "'mine.toml' is not of the form NAME=VALUE"),
         (["--steps", "5"], "--game tic_tac_toe"),
         (["--game", "tic_tac_toe", "--out", "/dev/null/run"], "--out /dev/null/run: cannot be written"),
     ],
@@ -303,3 +305,5 @@ def test_train_validates_its_arguments() -> None:
         train()
     with pytest.raises(BadOption, match="Leave out config and out"):
         train(TrainConfig(games=("tic_tac_toe",)), resume="runs/first")
+    with pytest.raises(BadOption, match="steps and budget extend a run"):
+        train(TrainConfig(games=("tic_tac_toe",)), steps=3)

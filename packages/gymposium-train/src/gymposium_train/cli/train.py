@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -25,6 +26,7 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check_config
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.distributed import check_processes
+from gymposium_train.config.overrides import Override, parse_override
 from gymposium_train.config.permitted import check_permitted
 from gymposium_train.config.presets import list_presets, read_preset_summary
 
@@ -101,8 +103,9 @@ def command(
     credit.kind=gae, resets its other settings. --dry-run shows the values of all settings. The reference explains each
     one.
 
-    Ctrl-C and SIGTERM stop after the current step; --resume continues from there. The exit status is 3 if the model is
-    not better after training than before, judging by both confidence intervals.
+    Ctrl-C and SIGTERM stop after the current step; --resume continues from there. With --steps or --budget, --resume
+    also extends a finished run. The exit status is 3 if the model is not better after training than before, judging by
+    both confidence intervals.
 
     Examples:
 
@@ -114,6 +117,7 @@ def command(
     gymposium train --game tic_tac_toe --model Qwen/Qwen3-0.6B --dry-run --memory
     gymposium train mine.toml optimizer.learning_rate=1e-5 stages.0.promote=0.8
     gymposium train --resume runs/kuhn
+    gymposium train --resume runs/kuhn --steps 80
     gymposium train mine.toml engine.kind=own --executor ray --processes 4
     """
     if executor is None and (processes is not None or address is not None):
@@ -127,8 +131,13 @@ def command(
     if help_leader():
         return
     if resume is not None:
-        reject_options_beside_resume(ctx, {"metrics", "executor", "processes", "address"})
+        reject_options_beside_resume(
+            ctx, {"metrics", "executor", "processes", "address", "steps", "budget", "arguments"}
+        )
+        bounds = make_overrides({"--steps": (("steps",), steps), "--budget": (("budget",), budget)})
         if executor is None:
+            if bounds or arguments:
+                _extend(resume, [*bounds, *map(parse_override, arguments or [])])
             run_training(None, resume, metrics, as_json=as_json)
         else:
             config = RunDirectory.open(resume)[1]
@@ -164,6 +173,15 @@ def command(
         else:
             check_run_path(out_dir)
             run_training(config, out_dir, metrics, as_json=as_json)
+
+
+def _extend(path: Path, bounds: Sequence[Override]) -> None:
+    """Give a run a new number of steps or a new budget."""
+    check_permitted(RunDirectory.open(path)[1])
+    from gymposium_train.run.extending import extend_run  # imports torch
+
+    with name_options(bounds):
+        extend_run(path, bounds)
 
 
 def _run_distributed(ctx: typer.Context, config: TrainConfig, name: str, processes: int, address: str | None) -> None:

@@ -17,7 +17,7 @@ from gymposium.runs.folder import check_run_path, create_run_folder
 from gymposium.runs.links import check_contained
 from gymposium.runs.results import build_rows, judge_run, sum_stage_seconds
 from gymposium.runs.run import Run
-from gymposium.util.durable import MARK, remove_directory, replace_file, replace_text, sweep, write_directory
+from gymposium.util.durable import MARK, remove_directory, replace_content, replace_text, sweep, write_directory
 from gymposium.util.lines import LineWriter
 from gymposium.util.plain_file import find_form, read_lines, read_plain_text
 from gymposium.util.strict_json import is_number, strict_json
@@ -151,7 +151,16 @@ class RunDirectory:
 
     def add_results(self, **more: Any) -> None:
         """Add results, replacing those of the same name."""
-        write_json(self.results_file, {**self.results(), **more})
+        self.replace_results({**self.results(), **more})
+
+    def replace_results(self, results: Mapping[str, Any]) -> None:
+        """Replace all results."""
+        write_json(self.results_file, results)
+
+    def drop_matches(self, stage: str, prefixes: tuple[str, ...]) -> None:
+        """Remove a stage's matches whose ids begin with one of the prefixes."""
+        if any(name.startswith(prefixes) for name in self.recorded_ids(stage)):
+            _keep_lines(self.matches(stage), lambda line: not line["id"].startswith(prefixes))
 
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Append a line to the metrics file: `stage`, `step`, and the metrics of that step."""
@@ -232,7 +241,7 @@ def _keep_lines(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
     removed."""
     if not file.exists():
         return
-    with replace_file(file) as new:
+    with replace_content(file) as new:
         for line in read_lines(file, follow=False):
             try:
                 keep = wanted(_parse_line(line))

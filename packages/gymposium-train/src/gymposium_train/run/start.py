@@ -24,7 +24,7 @@ from gymposium_train.backends.evaluated import open_run_player
 from gymposium_train.backends.models import find_initial_model, make_chat
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check_config
-from gymposium_train.config.directory import RunDirectory
+from gymposium_train.config.directory import RunDirectory, is_complete
 from gymposium_train.config.distributed import check_processes
 from gymposium_train.config.permitted import check_permitted, list_names_to_allow
 from gymposium_train.config.references import check_servable
@@ -34,6 +34,7 @@ from gymposium_train.run.callbacks import Callback
 from gymposium_train.run.checkpoints import list_complete_checkpoints, read_step
 from gymposium_train.run.cold_start import run_cold_start
 from gymposium_train.run.control import run_control
+from gymposium_train.run.extending import drop_results
 from gymposium_train.run.fitting import fit_config
 from gymposium_train.run.gains import add_gains
 from gymposium_train.run.live import open_view
@@ -139,6 +140,8 @@ def _write_report(directory: RunDirectory) -> None:
 def _run_stages(run: RunContext) -> None:
     """Do the stages in order. Each stage needs the results of the earlier ones."""
     directory, config = run.directory, run.config
+    if not (is_complete(directory.adapter) or is_complete(directory.model)):
+        drop_results(directory, [AFTER])  # an extension may have been killed after it removed the model
     run_cold_start(run)
     _report_template(run)
     measure_player(run, BEFORE, partial(run.backend.player, run.start, BEFORE), step=0)
