@@ -16,6 +16,7 @@ from gymposium.errors import BadOption
 from gymposium.players.grammar import make_player
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_train import Callback, TrainConfig, train
+from gymposium_train.cli.naming import parse_games
 from gymposium_train.cli.running import _suggest_command
 from gymposium_train.config import Stage
 from gymposium_train.config.directory import RunDirectory
@@ -284,6 +285,29 @@ def test_python_run_stops_resumes_and_calls_back(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="is not empty"):
         train(config, out=run.path)
     assert "--resume" in run_refused("--game", "tic_tac_toe", "--out", run.path)
+
+
+@pytest.mark.parametrize(
+    ("texts", "games"),
+    [
+        (None, None),
+        (["connect_four", "mail"], ["connect_four", "mail"]),
+        (["connect_four:2", "mail"], {"connect_four": 2.0, "mail": 1.0}),
+        (["goofspiel(num_cards=4):0.5"], {"goofspiel(num_cards=4)": 0.5}),
+        (["openspiel:2048"], ["openspiel:2048"]),
+        (["recorded:openspiel:2048"], ["recorded:openspiel:2048"]),
+        (["openspiel:2048:3"], {"openspiel:2048": 3.0}),
+        (["gym:2"], ["gym:2"]),
+        (["openenv:http://localhost:8000"], ["openenv:http://localhost:8000"]),
+    ],
+)
+def test_games_on_the_command_line_may_have_shares(texts: list[str] | None, games: Any) -> None:
+    assert parse_games(texts) == games
+
+
+def test_games_with_shares_are_named_once() -> None:
+    with pytest.raises(BadOption, match="--game mail: duplicate game"):
+        parse_games(["mail:2", "mail"])
 
 
 @pytest.mark.parametrize(("game", "wanted"), [("tic_tac_toe", "Play it: "), ("mail", "Evaluate it: ")])

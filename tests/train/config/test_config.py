@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from gymposium.errors import BadOption
 from gymposium.util.strict_json import LARGEST_INTEGER
 from gymposium_train.config import schema
+from gymposium_train.config.checks import find_contradictions
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.reading import (
     build_config,
@@ -107,7 +108,14 @@ def test_every_setting_is_documented_and_has_a_default_or_is_required() -> None:
 @pytest.mark.parametrize(
     ("data", "problems"),
     [
-        ({"games": "kuhn_poker"}, ['games = "kuhn_poker": it must be a list, each entry text.']),
+        (
+            {"games": "kuhn_poker"},
+            [
+                'games = "kuhn_poker": it must be a list, each entry text, or a table of names, each with ',
+                "a number, above 0.",
+            ],
+        ),
+        ({"games": {"a": 0}}, ['games = {"a": 0}: it must be']),
         ({"games": ["a"], "seed": "3"}, ['seed = "3": it must be a whole number.']),
         ({"games": ["a"], "seed": 3.0}, ["seed = 3.0: it must be a whole number."]),
         ({"games": ["a"], "control": 1}, ["control = 1: it must be true or false."]),
@@ -213,6 +221,18 @@ def test_overrides_are_toml_or_bare_words() -> None:
     assert config.loggers == {"tensorboard": {"every": 3}}
     back = change_config(config, "model.name=", "stages=", 'games=["tic_tac_toe"]', "reward=", "control=", "loggers=")
     assert change_config(back, "optimizer.learning_rate=") == BASE
+
+
+def test_games_may_have_shares() -> None:
+    config = change_config(BASE, "games={connect_four = 2, mail = 1}", "seed=4")
+    assert config.games == {"connect_four": 2.0, "mail": 1.0}
+    assert config.game_shares == (2.0, 1.0)
+    assert parse_toml_config(config_to_toml(config)) == config
+    assert parse_json_config(config_to_json(config)) == config
+    assert change_config(config, "games.mail=3").game_shares == (2.0, 3.0)
+    assert BASE.game_shares == (1.0,)
+    served = change_config(config, "source.kind=sessions", "engine.kind=own", "steps=3", "reward=posted")
+    assert any(problem.startswith("games: shares divide") for problem in find_contradictions(served))
 
 
 @pytest.mark.parametrize(
@@ -343,8 +363,8 @@ def test_importing_configs_does_not_load_torch() -> None:
     program = (
         "import sys, gymposium_train.cli.train\n"
         "from gymposium_train import TrainConfig, Callback\n"
-        "from gymposium_train.config.checks import check\n"
-        "check(TrainConfig(games=('tic_tac_toe',)))\n"
+        "from gymposium_train.config.checks import check_config\n"
+        "check_config(TrainConfig(games=('tic_tac_toe',)))\n"
         "print(sorted({'torch', 'transformers', 'peft'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from gymposium.errors import BadOption
+from gymposium.games.registry import takes_colon
 from gymposium_train.config.overrides import Override
 from gymposium_train.config.problems import BadConfig
 
+_SHARE = re.compile(r"(?P<name>.+):(?P<share>[0-9]+(\.[0-9]+)?)")
 _SETTING = re.compile(r"(?P<path>[\w.\[\]]+)(?P<value> = )?")
 
 
@@ -17,6 +20,29 @@ def make_overrides(options: Mapping[str, tuple[tuple[str, ...], Any]]) -> list[O
     """Return the overrides for the given options. `options` maps each option's name to the path of its setting and its
     value, or None if it is not given."""
     return [Override(path, value, name) for name, (path, value) in options.items() if value is not None]
+
+
+def parse_games(texts: Sequence[str] | None) -> list[str] | dict[str, float] | None:
+    """Return the setting `games` for the values of `--game`, each NAME or NAME:SHARE. A game without a share has 1. A
+    number that belongs to the name, as in `openspiel:2048`, is not a share.
+
+    Raises `BadOption` for a duplicate game."""
+    split = [_split_share(text) for text in texts or ()]
+    if all(share is None for _, share in split):
+        return None if texts is None else [*texts]
+    games: dict[str, float] = {}
+    for name, share in split:
+        if name in games:
+            raise BadOption(f"--game {name}: duplicate game. Name it once.")
+        games[name] = 1.0 if share is None else share
+    return games
+
+
+def _split_share(text: str) -> tuple[str, float | None]:
+    found = _SHARE.fullmatch(text)
+    if found is None or takes_colon(found["name"]):
+        return text, None
+    return found["name"], float(found["share"])
 
 
 @contextmanager

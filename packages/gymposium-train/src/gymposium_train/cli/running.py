@@ -159,7 +159,7 @@ def _suggest_command(run: RunDirectory, config: TrainConfig) -> str | None:
     player = format_player_name(run.path)
     if not config.games:
         return f"The model is the player {player}"
-    game = config.games[0]
+    game = next(iter(config.games))
     if load_game(game).seats == 1:
         return f"Evaluate it: {command_line('eval', player, '--game', game)}"
     return f"Play it: {command_line('play', game, '--opponent', player)}"

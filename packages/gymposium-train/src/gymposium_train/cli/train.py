@@ -20,7 +20,7 @@ from gymposium.runs.executors.make import check_executor
 from gymposium.runs.executors.protocol import CommandRunner
 from gymposium.runs.folder import check_run_path
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
-from gymposium_train.cli.naming import make_overrides, name_options
+from gymposium_train.cli.naming import make_overrides, name_options, parse_games
 from gymposium_train.cli.running import MetricsOption, help_leader, make_config, parse_metrics, run_training, show_plan
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check_config
@@ -47,7 +47,11 @@ def command(
         str | None, typer.Option(metavar="NAME", help="Start from a preset (--presets lists them)")
     ] = None,
     game: Annotated[
-        list[str] | None, typer.Option(metavar="GAME", help="Train on this game (see gymposium list; repeatable)")
+        list[str] | None,
+        typer.Option(
+            metavar="GAME[:SHARE]",
+            help="Train on this game (see gymposium list; repeatable), with this share of the groups. Default share: 1",
+        ),
     ] = None,
     opponent: Annotated[
         str | None, typer.Option(metavar="PLAYER", help="Seat this player as the opponent. Default: random")
@@ -112,6 +116,7 @@ def command(
     \b
     gymposium train --game tic_tac_toe --opponent random --control
     gymposium train --game kuhn_poker --opponent mcts-50 --out runs/kuhn steps=40 evaluation.matches=500
+    gymposium train --game connect_four:2 --game mail
     gymposium train --game tic_tac_toe --game kuhn_poker "reward=weighted(accuracy=1,efficiency=0.2)"
     gymposium train --preset openspiel-ppo-curriculum --dry-run > mine.toml
     gymposium train --game tic_tac_toe --model Qwen/Qwen3-0.6B --dry-run --memory
@@ -146,7 +151,7 @@ def command(
         return
     options = make_overrides(
         {
-            "--game": (("games",), game),
+            "--game": (("games",), parse_games(game)),
             "--opponent": (("stages",), [{"opponents": {opponent: 1.0}}] if opponent is not None else None),
             "--model": (("model", "name"), model),
             "--backend": (("backend", "kind"), backend),

@@ -68,6 +68,11 @@ def _list_run_rules(config: TrainConfig) -> Iterator[Rule]:
         f"budget cannot end the run. Set the number of steps.",
     )
     yield Rule(
+        not matches and isinstance(config.games, dict),
+        f"games: shares divide the groups of matches, but source.kind={config.source.kind} plays none. Name the games "
+        f"in a list.",
+    )
+    yield Rule(
         config.source.kind == "sessions" and config.reward != "posted",
         f"reward = {config.reward}: with source.kind=sessions, the clients give the rewards. Set reward=posted.",
     )

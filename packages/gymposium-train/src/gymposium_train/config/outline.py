@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from gymposium.games.protocol import Game
@@ -28,7 +29,7 @@ def outline_run(config: TrainConfig) -> dict[str, str]:
     source = chats if cold.data else f"{_describe_lessons(cold)} of {matches_played}"
     opponents = "; then ".join(_describe_stage(stage, config.stages) for stage in config.stages)
     return {
-        "games": ", ".join(f"{game.name} ({_format_count(game.seats, 'seat')})" for game in games),
+        "games": _describe_games(config, games),
         **find_backend_checks(config).outline(config),
         "cold start": _describe_cold_start(cold, source),
         "steps": _describe_steps(config),
@@ -38,6 +39,15 @@ def outline_run(config: TrainConfig) -> dict[str, str]:
         "measures": _describe_evaluations(config, games),
         "control": "SFT for the same CPU time" if config.control else "none",
     }
+
+
+def _describe_games(config: TrainConfig, games: Sequence[Game]) -> str:
+    total = math.fsum(config.game_shares)
+    shares = [f", {share / total:.0%}" if isinstance(config.games, dict) else "" for share in config.game_shares]
+    named = (
+        f"{game.name} ({_format_count(game.seats, 'seat')}{share})" for game, share in zip(games, shares, strict=True)
+    )
+    return ", ".join(named) + (", more often if even" if config.rollout.sampling == "difficulty" else "")
 
 
 def _describe_cold_start(cold: ColdStart, source: str) -> str:

@@ -61,6 +61,10 @@ class Prompting(Settings):
         )
 
 
+Share = Annotated[float, Field(gt=0.0)]
+Sampling = Literal["shares", "difficulty"]
+
+
 class RolloutSettings(Settings):
     """The matches of one step."""
 
@@ -68,10 +72,14 @@ class RolloutSettings(Settings):
     """Number of groups per step. Matches of a group share game, match seed, seat and opponent. Games and seats
     alternate over the groups. By default, `decisions` determines the number, so that steps take equally long in games
     with long and short matches."""
+    sampling: Sampling = "shares"
+    """How often each game is played. `shares`: in proportion to its share in `games`. `difficulty`: its share is
+    multiplied by 4p(1 - p), but at least 0.1, where p is the moving mean of its match scores. Games that the policy
+    wins half of the time are then played most often."""
     group_size: int = Field(default=4, ge=1)
     """Number of matches per group. If `groups` is set, the number in the first step."""
     decisions: int = Field(default=1024, ge=1)
-    """Target number of model replies in the first step over all groups, shared evenly between the games, if `groups` is
+    """Target number of model replies in the first step over all groups, divided by the games' shares, if `groups` is
     omitted. It is approximate, because the length of matches is unknown and each seat of each game has at least one
     group."""
     growth: float = Field(default=2.0, ge=1.0)
@@ -105,9 +113,6 @@ class Overlong(Settings):
     def buffer_tokens(self, limit: int) -> int:
         """Return the value of `buffer`, or a fifth of `limit` if it is omitted."""
         return max(1, limit // 5) if self.buffer is None else self.buffer
-
-
-Share = Annotated[float, Field(gt=0.0)]
 
 
 class Stage(Settings):

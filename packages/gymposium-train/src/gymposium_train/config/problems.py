@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 from pydantic import ValidationError
 
 from gymposium.errors import BadOption
-from gymposium_train.config.schema import Path, describe_values, find_node, format_path, suggest_paths
+from gymposium_train.config.schema import (
+    Path,
+    describe_values,
+    find_child_value,
+    find_node,
+    format_path,
+    suggest_paths,
+)
 
 
 class BadConfig(BadOption):
@@ -33,14 +41,17 @@ def explain_errors(error: ValidationError, data: Any) -> BadConfig:
 
 def _explain_error(details: Any, data: Any) -> str:
     path: Path = details["loc"]
-    node = find_node(path, data)
+    value, node = details["input"], find_node(path, data)
     if details["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"{format_path(path)}: unknown setting. {suggest_paths(path, data)}"
-    if node is None and (table := find_node(path[:-1], data)) is not None and "anyOf" in table:
-        path, node = path[:-1], table  # pydantic appends the type it tried
+    for depth in range(len(path)):
+        if (table := find_node(path[:depth], data)) is not None and "anyOf" in table:
+            path, node = path[:depth], table  # pydantic appends the type it tried
+            value = reduce(find_child_value, path, data)
+            break
     if details["type"] == "missing" and node is not None:
         return f"{format_path(path)} is missing. It must be {describe_values(node)}."
-    setting = f"{format_path(path)} = {format_value(details['input'])}" if path else "The config"
+    setting = f"{format_path(path)} = {format_value(value)}" if path else "The config"
     if details["type"] == "value_error" or node is None:  # our own text, from a settings class
         return f"{setting}: {details['msg'].removeprefix('Value error, ')}"
     return f"{setting}: it must be {describe_values(node)}."

@@ -23,7 +23,7 @@ from gymposium_train.config.learn import (
 )
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Samples
 from gymposium_train.config.model import Model
-from gymposium_train.config.play import Overlong, Pool, Prompting, RolloutSettings, Stage
+from gymposium_train.config.play import Overlong, Pool, Prompting, RolloutSettings, Share, Stage
 from gymposium_train.config.source import SOURCES, MatchSettings, SourceSettings
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.make import CREDITS
@@ -41,8 +41,9 @@ class TrainConfig(Settings):
     """The config of a training run. It is frozen, and a run directory stores it as `config.json`. Omitted settings have
     defaults. Some depend on `model.name` (`gymposium_train.config.defaults`)."""
 
-    games: tuple[str, ...] = ()
-    """The games to learn, named as in `gymposium list`. Groups rotate over them. A run with another source of
+    games: tuple[str, ...] | dict[str, Share] = ()
+    """The games to learn, named as in `gymposium list`. Groups rotate over them. A table gives each game a share of the
+    groups, such as `{ connect_four = 2, mail = 1 }`. Shares need not add up to 1. A run with another source of
     trajectories (`source.kind`) needs no games. It is evaluated in the games named here."""
     seed: int = 0
     """Seed of all random numbers of the run."""
@@ -97,6 +98,11 @@ class TrainConfig(Settings):
         default = THINKING_TEMPERATURE if self.prompting.thinking else 0.0
         temperature = self.evaluation.temperature
         return self.prompting.player_settings(default if temperature is None else temperature)
+
+    @property
+    def game_shares(self) -> tuple[float, ...]:
+        """Each game's share of the groups, in order. The shares need not add up to 1."""
+        return tuple(self.games.values()) if isinstance(self.games, dict) else (1.0,) * len(self.games)
 
     @property
     def legality_weight(self) -> float:

@@ -26,6 +26,7 @@ class UseCondition:
 
 USES = (
     UseCondition(("budget",), lambda c: c.steps is None, "without steps"),
+    UseCondition(("rollout.sampling",), lambda c: len(c.games) > 1, "with several games"),
     UseCondition(("rollout.decisions",), lambda c: c.rollout.groups is None, "without rollout.groups"),
     UseCondition(("rollout.replace_tied",), lambda c: c.source.kind == "matches", "with source.kind=matches"),
     UseCondition(

@@ -23,6 +23,7 @@ from gymposium_train.config.schedules import RunProgress, compute_growth
 from gymposium_train.config.stages import ALONE, PAST, SELF, check_stages, is_scorable
 from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout.curriculum import Curriculum
+from gymposium_train.rollout.mix import GameMix
 from gymposium_train.rollout.pool import PastVersions
 from gymposium_train.rollout.protocol import PlayerSource
 
@@ -104,6 +105,9 @@ class MatchPlanner:
         self._pace = pace or RunProgress(config)
         self._turns = {} if config.rollout.groups else {game.name: estimate_turns(game) for game in games}
         """The mean number of turns per trajectory in each game, from the latest step with trajectories in it."""
+        shares = config.game_shares or (1.0,) * len(games)
+        weights = {game.name: share for game, share in zip(games, shares, strict=True)}
+        self._mix = GameMix(weights, config.rollout.sampling)
         self._on_illegal = config.prompting.policy()
         self._note_pay = make_credit(config.credit).needs_turn_rewards
         names = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
@@ -115,8 +119,8 @@ class MatchPlanner:
 
     def plan(self, step: int) -> list[PlannedGroup]:
         """Plan the matches of this step, in sets. In self-play, a set has one group per seat. If the config fixes the
-        number of sets, they rotate over the games, and over the seats of each game, across steps. Otherwise all seats
-        of a game have equally many sets.
+        number of sets, they rotate over the games by their shares, and over the seats of each game, across steps.
+        Otherwise all seats of a game have equally many sets.
 
         Adds and removes past versions of the policy, so call it between two rollouts."""
         if self._keeps_versions:
@@ -141,6 +145,7 @@ class MatchPlanner:
         for group in groups:
             if group.version is not None and is_scorable(group.game):
                 self.past.note(group.version, _list_scores(group))
+        self._mix.note(_list_scores_by_game(groups))
         counted = [group for group in groups if self._counts_for_stage(group)]
         for name, curriculum in self.curricula.items():
             curriculum.note(_interleave_scores([_list_scores(group) for group in counted if group.game.name == name]))
@@ -154,7 +159,12 @@ class MatchPlanner:
     def state(self) -> dict[str, Any]:
         """Return the state for a checkpoint, as plain data. A planner that restores it makes the same plans."""
         stages = {name: curriculum.state() for name, curriculum in self.curricula.items()}
-        return {"stages": stages, "past": self.past.state(), "turns": dict(self._turns)}
+        return {
+            "stages": stages,
+            "past": self.past.state(),
+            "turns": dict(self._turns),
+            "scores": dict(self._mix.scores),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned. The player source must still have its past versions. Raises `GymposiumError`
@@ -163,6 +173,7 @@ class MatchPlanner:
             curriculum.restore(state["stages"][name])
         self.past.restore(state["past"])
         self._turns = dict(state["turns"])
+        self._mix.scores = dict(state["scores"])
 
     def _compute_stage_metrics(self) -> dict[str, float]:
         """Return the stage played and its mean score, per game and averaged over games."""
@@ -179,13 +190,12 @@ class MatchPlanner:
         """Yield the game and the learner's seat for each set of this step."""
         settings, games = self._config.rollout, self._games
         if settings.groups is not None:
-            for turn in range(step * settings.groups, (step + 1) * settings.groups):
-                game = games[turn % len(games)]
-                yield game, turn // len(games) % game.seats
+            for number, before in self._mix.take(step * settings.groups, settings.groups):
+                yield games[number], before % games[number].seats
             return
-        decisions = settings.decisions * compute_growth(self._config, self._pace(step)) / len(games)
-        for game in games:
-            sets = max(1, round(decisions / (self._turns[game.name] * settings.group_size * game.seats)))
+        decisions = settings.decisions * compute_growth(self._config, self._pace(step))
+        for game, share in zip(games, self._mix.compute_shares(), strict=True):
+            sets = max(1, round(decisions * share / (self._turns[game.name] * settings.group_size * game.seats)))
             yield from ((game, seat) for _ in range(sets) for seat in range(game.seats))
 
     def _compute_group_size(self, step: int) -> int:
@@ -246,6 +256,15 @@ def estimate_turns(game: Game) -> float:
         MatchJob(f"typical-{n}", game, [RandomPlayer()] * game.seats, n, player_seed=n) for n in range(TYPICAL_MATCHES)
     )
     return max(1.0, fmean(len(played.turns) for played in play(jobs)) / game.seats)
+
+
+def _list_scores_by_game(groups: Sequence[MatchGroup]) -> dict[str, list[float]]:
+    """Return the scores of the learner against others, or alone, in each game."""
+    scores: dict[str, list[float]] = {}
+    for group in groups:
+        if group.opponent != SELF and is_scorable(group.game):
+            scores.setdefault(group.game.name, []).extend(_list_scores(group))
+    return scores
 
 
 def _list_scores(group: MatchGroup) -> list[float]:

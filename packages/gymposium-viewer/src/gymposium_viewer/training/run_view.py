@@ -109,7 +109,7 @@ def summarize_run(opened: OpenRun) -> RunSummary:
     measured = _read_results(opened)
     return RunSummary(
         name=opened.run.name,
-        games=", ".join(map(str, games)) if isinstance(games, list) else "",
+        games=", ".join(map(str, games)) if isinstance(games, list | dict) else "",
         method=" ".join(
             str(_get_setting(settings, path))
             for path in ("credit.kind", "objective.kind")

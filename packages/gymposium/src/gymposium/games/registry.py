@@ -74,6 +74,13 @@ def split_game_name(name: str) -> tuple[str, dict[str, str]]:
     return short, {spec.after_colon: value, **written}
 
 
+def takes_colon(name: str) -> bool:
+    """Return whether text after a colon may belong to a game's name that begins like this: `openspiel`, `openenv`."""
+    base = _strip_recorded(name).partition(":")[0]
+    spec = host().games.get(base)
+    return base in ("recorded", "gym") or name.endswith("openspiel") or (spec is not None and bool(spec.after_colon))
+
+
 def load_named_game(name: str) -> Game:
     """Return the game named in a file, such as a record or a suite.
 
