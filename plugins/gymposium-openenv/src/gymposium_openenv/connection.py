@@ -14,6 +14,7 @@ from websockets.exceptions import WebSocketException
 
 from gymposium.errors import BadOption, BadParameter, GymposiumError, WorldFailure
 from gymposium.http.responses import MAX_BODY, read_body
+from gymposium.http.tls import get_tls_context
 from gymposium.tasks.running import start
 from gymposium.util.strict_json import bounded_json
 from gymposium.util.visible import is_encodable, visible
@@ -67,7 +68,9 @@ class Address:
         try:
             async with (
                 asyncio.timeout(SECONDS),
-                httpx.AsyncClient(headers=headers, timeout=SECONDS, trust_env=False) as client,
+                httpx.AsyncClient(
+                    headers=headers, timeout=SECONDS, verify=get_tls_context(trust_env=False), trust_env=False
+                ) as client,
                 client.stream("GET", f"{self.url}{path}") as answer,
             ):
                 answer.raise_for_status()

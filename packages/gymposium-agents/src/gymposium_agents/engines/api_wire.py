@@ -18,6 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from gymposium.http.responses import read_body
+from gymposium.http.tls import get_tls_context
 from gymposium_agents.engines.api_errors import RETRY_COUNT, find_kind, make_rate_limit_headers
 from gymposium_agents.engines.api_settings import ApiSettings
 from gymposium_agents.engines.failures_in_answers import find_failure
@@ -53,6 +54,7 @@ class Wire(httpx.AsyncBaseTransport):
         self._counts = counts
         self._pace = None if settings.rpm is None else Pace(settings.rpm)
         self._inner = httpx.AsyncHTTPTransport(
+            verify=get_tls_context(),
             proxy=_find_proxy(settings),
             limits=httpx.Limits(max_connections=settings.at_once, max_keepalive_connections=settings.at_once),
         )

@@ -39,6 +39,8 @@ from gymposium.util.visible import visible
 with require_extra("gymposium.http.client", "gymposium[client]", "httpx"):
     import httpx
 
+    from gymposium.http.tls import get_tls_context
+
 URL = "http://127.0.0.1:8750"
 KEY = "x-gymposium-key"
 """Header with a session's key, for requests that end or drop the session."""
@@ -132,7 +134,8 @@ class AsyncServer:
             )
         token = os.environ.get(TOKEN) if token is None else token
         headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token else {})
-        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=httpx.Timeout(2.0 * _POLL, connect=5.0))
+        timeout = httpx.Timeout(2.0 * _POLL, connect=5.0)
+        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, verify=get_tls_context())
 
     async def close(self) -> None:
         """Close the connections."""

@@ -18,6 +18,7 @@ import httpx
 
 from gymposium.errors import GymposiumError
 from gymposium.http.responses import MAX_BODY, read_body, read_lines
+from gymposium.http.tls import get_tls_context
 from gymposium.plugins.command_line import command_line
 from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import visible
@@ -147,6 +148,7 @@ class Connection:
             timeout=httpx.Timeout(wait.request, connect=wait.connect, pool=None),
             # the server drops idle connections after 5 seconds, so the client drops them earlier
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=2.0),
+            verify=get_tls_context(trust_env=False),
             trust_env=False,
         )
 
