@@ -65,13 +65,12 @@ def _find_power(deals: int) -> float:
     """Return the power for this many deals. With it, a mean has the spread of Student's t with the unbiased
     variance."""
     from scipy.optimize import brentq
-    from scipy.special import gammaln
-    from scipy.stats import norm, t
+    from scipy.special import gammaln, ndtri, stdtrit  # scipy.stats takes a second to import
 
     if deals < 2:
         return _MAX_POWER
     tail = (1 + CONFIDENCE) / 2
-    wanted = (t.ppf(tail, deals - 1) / norm.ppf(tail)) ** 2 * (deals + 1) / (deals - 1)
+    wanted = (stdtrit(deals - 1, tail) / ndtri(tail)) ** 2 * (deals + 1) / (deals - 1)
 
     def too_wide(power: float) -> float:
         """Return by how much an exponential power's squared coefficient of variation exceeds the target."""
