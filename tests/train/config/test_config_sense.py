@@ -135,7 +135,10 @@ GAE = "credit.kind=gae"
         (('games=["openspiel:gin_rummy"]',), "mcts-100 does not play openspiel:gin_rummy"),
         (("stages.0.opponents.cfr-10=1",), "stages: tic_tac_toe has perfect information"),
         (("stages.0.opponents={hold-20=1}",), "stages: hold-20 plays only pig, not tic_tac_toe"),
-        (('games=["tic_tac_toe","pig"]', 'evaluation.opponents=["exact"]'), "evaluation.opponents: pig: exact"),
+        (
+            ('games=["tic_tac_toe","pig"]', 'evaluation.opponents=["exact"]'),
+            "evaluation.opponents: pig cannot be solved",
+        ),
         (("stages.0.opponents={human=1}",), "stages: opponent human: a person can play only one match"),
     ],
 )
@@ -242,7 +245,7 @@ def test_server_problems_are_reported_before_the_cold_start(
     assert found.startswith("engine.kind = vllm: There is no complete installation")
     assert "gymposium engine setup" in found
     assert list_problems(*small, "engine.url=http://127.0.0.1:9", at_hand=True) == ()  # another has started it
-    assert list_problems(*small, "steps=0", at_hand=True) == ()  # nobody plays before there is something to learn
+    assert list_problems(*small, "steps=0", at_hand=True) == (found,)  # evaluations are played by the engine
 
     home.python.parent.mkdir(parents=True)
     home.python.symlink_to(sys.executable)

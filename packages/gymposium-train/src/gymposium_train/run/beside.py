@@ -32,7 +32,7 @@ from gymposium_train.util.progress import Interruption, print_message
 _STEPS = "steps.json"
 """File in the control's directory with metrics per step. The run copies them and removes the file."""
 
-_CALL = "from gymposium_train.run.beside import _serve; _serve()"
+_CALL = "from gymposium_train.run.beside import _run_as_process; _run_as_process()"
 
 
 @contextmanager
