@@ -206,10 +206,22 @@ def test_cold_start_makes_the_same_model(data: Path, model_directory: Path, tmp_
     assert (one.cold_start / "model.safetensors").read_bytes() == (other.cold_start / "model.safetensors").read_bytes()
 
 
+def test_records_make_the_same_model_as_their_chats(model_directory: Path, tmp_path: Path) -> None:
+    played = ("--game", "tic_tac_toe", "--players", "random,mcts-5", "-n", "6")
+    shown = ("--by", "2", "--keep", "draw,win", "--prompt", "full", "--reply", "tags")
+    done = CliRunner().invoke(app, ["synth", *played, *shown, "--out", str(tmp_path / "moves")])
+    assert done.exit_code == 0, done.output
+    chats, matches = (tmp_path / "moves" / name for name in ("data.jsonl", "matches.jsonl"))
+    plain = ("--epochs", "1", "--validation", "0", "prompting.prompt=full", "prompting.reply=tags")
+    one = sft(chats, model_directory, tmp_path / "chats", *plain)
+    two = sft(matches, model_directory, tmp_path / "records", *plain, "--player", "mcts-5", "--keep", "win,draw")
+    assert (one.cold_start / "model.safetensors").read_bytes() == (two.cold_start / "model.safetensors").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "Name chat files"),
+        ((), "Name files"),
         (("chats.jsonl",), "Name one with --model"),
         (("missing.jsonl", "--model", "MODEL"), "missing.jsonl"),
         (("chats.jsonl", "--model", "MODEL", "--validation", "1"), "--validation 1"),

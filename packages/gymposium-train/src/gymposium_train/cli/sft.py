@@ -21,7 +21,7 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="DATA|NAME=VALUE",
-            help="Imitate the replies in these JSONL files. NAME=VALUE sets a setting of gymposium train",
+            help="Imitate the replies in these chats or match records. NAME=VALUE sets a setting of gymposium train",
         ),
     ] = None,
     model: Annotated[
@@ -37,6 +37,19 @@ def command(
     learning_rate: Annotated[
         float | None, typer.Option(help="Set the peak learning rate. Default: 2e-4 for a LoRA, 2e-5 for all weights")
     ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OUTCOME",
+            help=(
+                "In match records, imitate seats with these outcomes: win, draw, loss (separated by commas), "
+                "return>=X, all. Default: win"
+            ),
+        ),
+    ] = None,
+    player: Annotated[
+        str | None, typer.Option(metavar="PLAYER", help="In match records, imitate only this player")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed all random numbers. Default: 0")] = None,
     out_dir: OutOption = None,
     resume: ResumeOption = None,
@@ -46,10 +59,13 @@ def command(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Fine-tune a language model on chats (supervised fine-tuning).
+    """Fine-tune a language model on chats or match records (supervised fine-tuning).
 
     A line of DATA is a conversation in JSON: {"messages": [...]}, or {"prompt": [...], "completion": [...]}, also with
     tools and tool calls. gymposium synth writes such files. The model imitates each reply of the assistant.
+
+    DATA may also be match records (matches.jsonl, also compressed). The model then imitates the turns of the winners,
+    or those that --keep and --player select, with the prompts that it would read in their place (prompting.*).
 
     After each epoch, the loss and the token accuracy of the held-out conversations are measured. The result has the
     weights of the epoch with the lowest loss. It is the player lm:RUN.
@@ -61,6 +77,7 @@ def command(
     \b
     gymposium sft chats.jsonl --model Qwen/Qwen3-0.6B --out runs/sft
     gymposium sft data/moves/data.jsonl --model runs/first/model --tune full --epochs 2
+    gymposium sft runs/moves/matches.jsonl --player mcts-100 --keep win,draw --model Qwen/Qwen3-0.6B
     gymposium sft a.jsonl b.jsonl --model Qwen/Qwen3-0.6B --validation 0 cold_start.batch=16
     gymposium sft --resume runs/sft
     """
@@ -72,7 +89,7 @@ def command(
         return
     data = [argument for argument in arguments or [] if "=" not in argument]
     if not data:
-        raise BadOption("Nothing to imitate. Name chat files:  gymposium sft chats.jsonl --model MODEL")
+        raise BadOption("Nothing to imitate. Name files:  gymposium sft chats.jsonl --model MODEL")
     if model is None:
         raise BadOption("No model to fine-tune. Name one with --model, such as --model Qwen/Qwen3-0.6B.")
     options = make_overrides(
@@ -82,6 +99,8 @@ def command(
             "--validation": (("cold_start", "validation"), validation),
             "--tune": (("cold_start", "tune"), tune),
             "--learning-rate": (("cold_start", "learning_rate"), learning_rate),
+            "--keep": (("cold_start", "records", "keep"), keep),
+            "--player": (("cold_start", "records", "player"), player),
             "--seed": (("seed",), seed),
         }
     )

@@ -19,6 +19,17 @@ IN_WORDS: Mapping[Keep, str] = {
 """Phrases for the moves selected by each value of `cold_start.keep`."""
 
 
+class Records(Settings):
+    """The turns to imitate in match records (`cold_start.data`). Seats with a failed reply are never imitated, nor are
+    matches that a seat forfeited."""
+
+    keep: str = "win"
+    """The outcomes of the seats to imitate: win, draw, loss (separated by commas), return>=X, or all. Single-player
+    games have no winners and need return>=X or all."""
+    player: str | None = None
+    """The player to imitate, named as in the records. By default, all players."""
+
+
 class ColdStart(Settings):
     """SFT before reinforcement learning, on chat files or on the moves of uniform random players."""
 
@@ -32,7 +43,9 @@ class ColdStart(Settings):
     the budget. The share is sampled on new lessons at temperature 1. With `data`, the cold start always uses the full
     quarter, because files teach more than the form of replies. 0: always take all steps."""
     data: tuple[str, ...] = ()
-    """Files from `gymposium synth` (chats, JSONL). By default, the moves of random players are imitated."""
+    """Files of chats (JSONL), such as those of `gymposium synth`, and files of match records. By default, the moves of
+    random players are imitated."""
+    records: Records = Field(default_factory=Records)
     epochs: int | None = Field(default=None, ge=1)
     """Number of passes over `data`, instead of `steps`. Each pass imitates every conversation once, in random order."""
     validation: float = Field(default=0.0, ge=0.0, lt=1.0)

@@ -22,6 +22,7 @@ from gymposium_agents.chat.context import parse_context
 from gymposium_agents.chat.settings import TOOLS, find_reply_form
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.files import check_target_names
+from gymposium_agents.players.synth import Keep
 from gymposium_train.config.root import TrainConfig
 from gymposium_train.config.stages import PAST, SELF, check_stages
 from gymposium_train.util.processes import count_local_processes
@@ -55,9 +56,10 @@ def find_unknown(config: TrainConfig) -> Iterator[str]:
     targets = config.model.lora.targets
     if config.model.name is None and targets is not None:
         yield from _report_error("model.lora.targets", check_target_names, targets, config.model.small.linear_layers())
+    yield from _report_error("cold_start.records.keep", Keep.parse, config.cold_start.records.keep)
     for file in config.cold_start.data:
         if not Path(file).is_file():
-            yield f"cold_start.data: file {file} not found. Create it with gymposium synth."
+            yield f"cold_start.data: file {file} not found. Create it with gymposium synth or gymposium run."
     shared = [game for game in games if game.seats > 1]
     for where, name in _list_opponents(config) if shared else ():
         if not _is_model(name):

@@ -64,6 +64,7 @@ USES = (
         lambda c: c.cold_start.is_used or c.sft is not None,
         "with cold_start.epochs, or with cold_start.steps or an sft.weight above 0",
     ),
+    UseCondition(("cold_start.records",), lambda c: bool(c.cold_start.data), "with cold_start.data"),
     UseCondition(
         ("cold_start.steps", "cold_start.failed"), lambda c: c.cold_start.epochs is None, "without cold_start.epochs"
     ),

@@ -37,7 +37,7 @@ from gymposium_train.run.lessons import (
     list_moves,
     list_texts,
     mix_batches,
-    read_chats,
+    read_files,
     tokenize_lessons,
 )
 from gymposium_train.run.live import StageBar, summarize_metrics
@@ -93,7 +93,7 @@ def iterate_lots(run: RunContext, file: str, tag: str, progress: Callable[[], ob
     recorded in `file`. `progress` is called after each match."""
     config, settings, games = run.config, run.config.cold_start, len(run.games)
     if settings.data:
-        chats = [read_chats(settings.data, thinking=config.prompting.thinking)]
+        chats = [read_files(config)]
         while True:
             yield chats
     with run.stoppable_recorder(file) as record:

@@ -20,7 +20,7 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.config.play import SHORT
 from gymposium_train.config.small_model import resolve_small_model
 from gymposium_train.credit.protocol import Critic
-from gymposium_train.run.lessons import read_chats
+from gymposium_train.run.lessons import read_files
 from gymposium_train.run.memory import choose_layout
 from gymposium_train.util.settings import Settings
 
@@ -112,9 +112,9 @@ def _raise_reply_limit(config: TrainConfig) -> TrainConfig:
 
 def _measure_longest_reply(config: TrainConfig) -> int:
     """Return the length in bytes of the longest reply in the files that the cold start imitates."""
-    lessons = read_chats(config.cold_start.data, thinking=config.prompting.thinking)
     return max(
-        len((lesson.reply + (format_calls(lesson.calls) if lesson.calls else "")).encode()) for lesson in lessons
+        len((lesson.reply + (format_calls(lesson.calls) if lesson.calls else "")).encode())
+        for lesson in read_files(config)
     )
 
 

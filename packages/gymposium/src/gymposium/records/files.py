@@ -24,6 +24,7 @@ from gymposium.util.plain_file import (
     plain_path,
     read_lines,
 )
+from gymposium.util.strict_json import strict_json
 
 
 class RecordWriter(LineWriter):
@@ -160,6 +161,16 @@ class Problem:
     def __str__(self) -> str:
         """Format the problem on one line, so an id or a reply in it cannot look like another problem or a verdict."""
         return "␊".join(f"{self.where}: {self.what}".splitlines())
+
+
+def is_record_file(path: str | Path) -> bool:
+    """Return whether a file begins with a match record, in any version of the format. False if it cannot be read."""
+    try:
+        first = next((line for line in read_lines(path) if line.strip()), b"")
+        data = strict_json(first.decode("utf-8-sig"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(data, dict) and str(data.get("format")).startswith("gymposium-match-")
 
 
 def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:

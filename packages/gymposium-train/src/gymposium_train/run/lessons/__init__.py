@@ -1,6 +1,7 @@
 """Cold start: supervised fine-tuning before reinforcement learning, on random moves or on chat files."""
 
 from gymposium_train.run.lessons.chats import read_chats
+from gymposium_train.run.lessons.files import read_files
 from gymposium_train.run.lessons.imitation import ColdStartProgress, compute_cosine_rate, imitate_batches, mix_batches
 from gymposium_train.run.lessons.lessons import (
     Lesson,
@@ -29,5 +30,6 @@ __all__ = [
     "list_winners_moves",
     "mix_batches",
     "read_chats",
+    "read_files",
     "tokenize_lessons",
 ]

@@ -52,14 +52,15 @@ def _read_file(file: Path, thinking: bool) -> Iterator[Lesson]:
         for number, line in enumerate(read_lines(file), start=1):
             if line.strip():
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                yield from _read_line(text, f"{file}:{number}", thinking)
+                yield from read_line(text, f"{file}:{number}", thinking)
     except OSError as error:
         raise BadOption(f"Cannot read {file} ({reason(error)}). Name a file written by gymposium synth.") from error
     except UnicodeDecodeError as error:
         raise BadOption(f"{file} is not UTF-8 text ({error}). Save it as UTF-8.") from error
 
 
-def _read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
+def read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
+    """Yield the lessons of one chat. `where` is its file and line. Raises `BadOption` for an invalid chat."""
     try:
         data = strict_json(line, any_integer=True)
         check_depth(data)  # chat templates and json recurse
