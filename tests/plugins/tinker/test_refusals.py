@@ -31,6 +31,7 @@ REFUSED: list[tuple[Mapping[str, Any], str]] = [
     ({"credit": {"kind": "gae"}}, "credit.kind = gae: a critic reads the model's hidden states"),
     ({"entropy": {"weight": 0.1}}, "entropy.weight = 0.1: the service returns the log-probabilities of the given"),
     ({"legality": {"weight": 1.0}}, "legality.weight = 1.0: the service returns the log-probabilities of the given"),
+    ({"kl": {"weight": 0.1, "refresh": 2, "refresh_share": 0.5}}, "kl.refresh_share = 0.5: the service keeps weights"),
     ({"prompting": {"temperature": 0.7}}, "prompting.temperature = 0.7: the service learns at temperature 1"),
     ({"optimizer": {"epochs": 2, "target_kl": 0.1}}, "optimizer.target_kl = 0.1: an optimizer step is sent together"),
     ({"control": True}, "control = true: the control trains all weights on this machine"),

@@ -271,6 +271,25 @@ def test_reference_is_the_initial_policy(loaded: LoadedModel, rows: list[Row]) -
     assert all(span.reference == pytest.approx(span.old, abs=1e-6) for row in rows for span in row.spans)
 
 
+def test_reference_may_be_a_moving_average(loaded: LoadedModel, rows: list[Row]) -> None:
+    mine = learner(loaded, kl=Kl(weight=0.1, estimator="k1", refresh=1, refresh_share=0.25))
+    assert mine.reference is not None
+    expected = {name: p.detach().clone() for name, p in mine.named.items()}
+    for _ in range(2):
+        mine.update(mine.annotate(rows), learning_rate=1e-2)
+        mine.refresh_reference(0.25)
+        for name, p in mine.named.items():
+            expected[name] = 0.75 * expected[name] + 0.25 * p.detach()
+            torch.testing.assert_close(mine.reference.weights[name], expected[name])
+    own = [span for row in mine.annotate(rows) for span in row.spans]
+    with torch.no_grad():
+        for name, p in mine.named.items():
+            p.copy_(expected[name])
+    averaged = [span for row in mine.annotate(rows) for span in row.spans]
+    assert [span.reference for span in own] == [pytest.approx(span.old, abs=1e-5) for span in averaged]
+    assert max(abs(a - b) for span in own for a, b in zip(span.old, span.reference, strict=True)) > 1e-3
+
+
 def test_kl_weight_may_change_between_steps(loaded: LoadedModel, rows: list[Row]) -> None:
     def moved(weight: float | None) -> torch.Tensor:
         mine = learner(loaded, kl=Kl(weight=0.5))

@@ -178,6 +178,23 @@ def test_resumes_from_a_checkpoint_bit_for_bit(model_directory: Path, tmp_path: 
         assert torch.equal(tensor, expected[name]), name
 
 
+def test_moving_average_is_not_rounded(model_directory: Path, rows: list[Row]) -> None:
+    """In bfloat16, a hundredth of a small step would be rounded away."""
+    loaded = load_model(model_directory)
+    loss = Loss(temperature=TEMPERATURE, kl=Kl(weight=0.1, refresh=1, refresh_share=0.01))
+    learner = LocalLearner(loaded.model, loaded.pad, Optimizer(precision="bf16"), loss=loss)
+    assert learner.reference is not None
+    before = {name: p.detach().clone() for name, p in learner._masters.named.items()}
+    learner.update(learner.annotate(rows), learning_rate=1e-4)
+    learner.refresh_reference(0.01)
+    computed = {name: p.detach().clone() for name, p in learner.named.items()}
+    learner.annotate(rows)  # the model then holds the rounded current weights again
+    for name, master in learner._masters.named.items():
+        torch.testing.assert_close(learner.reference.weights[name], 0.99 * before[name] + 0.01 * master.detach())
+        assert torch.equal(learner.named[name], computed[name])
+    assert any(not torch.equal(learner.reference.weights[name], before[name]) for name in before)
+
+
 def test_lora_computes_in_base_dtype_and_trains_in_float32(
     model_directory: Path, tmp_path: Path, rows: list[Row]
 ) -> None:

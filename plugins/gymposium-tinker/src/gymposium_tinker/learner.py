@@ -127,7 +127,8 @@ class TinkerLearner:
         ]
         return ImitationScore(-math.fsum(scores) / len(scores), None)
 
-    def refresh_reference(self) -> None:
+    def refresh_reference(self, share: float = 1.0) -> None:
+        assert share == 1.0, "an average of weights is refused"
         if self._loss.needs_reference:
             self._reference_path = self._save("reference")
             self._reference = None

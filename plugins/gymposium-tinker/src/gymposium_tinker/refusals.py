@@ -54,6 +54,11 @@ def refusals(config: TrainConfig, settings: TinkerSettings) -> Iterator[str]:
             f"legality.weight = {config.legality.weight}: the service returns the log-probabilities of the given "
             f"tokens alone, and the term needs those of all legal ones. Set legality.weight=0."
         )
+    if config.kl.refresh_share < 1.0:
+        yield (
+            f"kl.refresh_share = {config.kl.refresh_share}: the service keeps weights as they are, and cannot average "
+            f"them. Leave it out, so that the reference is a copy."
+        )
     if config.prompting.temperature != 1.0:
         yield (
             f"prompting.temperature = {config.prompting.temperature}: the service learns at temperature 1, so that "

@@ -49,6 +49,9 @@ class Kl(Settings):
     from the second optimizer step on."""
     refresh: int | None = Field(default=None, ge=1)
     """Number of steps between updates of the reference to the current policy. Never updated if omitted."""
+    refresh_share: float = Field(default=1.0, gt=0.0, le=1.0)
+    """Weight of the current policy in an update of the reference. 1: the reference becomes the current policy. Below 1,
+    its weights become an exponential moving average: (1 - `refresh_share`) x reference + `refresh_share` x policy."""
 
 
 class Sft(Settings):

@@ -38,6 +38,7 @@ USES = (
     UseCondition(
         ("kl.final_share", "kl.estimator", "kl.refresh"), lambda c: c.kl.weight > 0, "with a kl.weight above 0"
     ),
+    UseCondition(("kl.refresh_share",), lambda c: c.kl.weight > 0 and c.kl.refresh is not None, "with kl.refresh"),
     UseCondition(
         ("optimizer.final_rate",), lambda c: c.optimizer.schedule != "constant", "without optimizer.schedule=constant"
     ),

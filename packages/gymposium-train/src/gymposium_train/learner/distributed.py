@@ -75,8 +75,8 @@ class DistributedLearner:
     def annotate(self, rows: Sequence[Row]) -> list[Row]:
         return self._call_learners(self._local.annotate, rows)
 
-    def refresh_reference(self) -> None:
-        self._call_learners(self._local.refresh_reference)
+    def refresh_reference(self, share: float = 1.0) -> None:
+        self._call_learners(self._local.refresh_reference, share)
 
     def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
         return self._call_learners(self._local.values_after, prompts)

@@ -89,7 +89,9 @@ class LocalLearner:
         if world.size == 1:
             self._masters.compute_in(self.dtype, model)
         self.critic = ValueHead(model, self.loss.critic.unit) if self.loss.critic is not None else None
-        self.reference = Reference(self.named) if self.loss.needs_reference else None
+        averaged = self.loss.kl is not None and self.loss.kl.refresh_share < 1.0
+        masters = self._masters.named if averaged else self.named
+        self.reference = Reference(self.named, masters) if self.loss.needs_reference else None
         self.policy_version = 0
         self._stepper = Stepper(
             self._masters.named,
@@ -125,9 +127,9 @@ class LocalLearner:
                 annotated[n] = row
         return annotated
 
-    def refresh_reference(self) -> None:
+    def refresh_reference(self, share: float = 1.0) -> None:
         if self.reference is not None:
-            self.reference.refresh()
+            self.reference.refresh(share)
 
     def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
         assert self.critic is not None

@@ -116,8 +116,9 @@ class Learner(Protocol):
         """Measure how well the model imitates demonstrations, without learning from them."""
         ...
 
-    def refresh_reference(self) -> None:
-        """Replace the reference policy, if any, with the current policy."""
+    def refresh_reference(self, share: float = 1.0) -> None:
+        """Replace the reference policy, if any, with the current policy. A `share` below 1 moves its weights toward the
+        current ones by this share of the way."""
         ...
 
     def save_state(self, directory: Path) -> None:

@@ -86,7 +86,7 @@ class Training:
         rate = compute_learning_rate(config, progress, step) * rate_scale
         started, begun = time.perf_counter(), time.process_time()
         if config.kl.refresh and step and step % config.kl.refresh == 0:
-            learner.refresh_reference()
+            learner.refresh_reference(config.kl.refresh_share)
         self.source_state = rollout.state
         # a penalty for each nat from the reference, if it is subtracted from the rewards
         k1 = compute_kl_weight(config, progress) if config.kl.estimator == "k1" else 0.0
