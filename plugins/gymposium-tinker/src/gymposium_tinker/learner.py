@@ -84,7 +84,8 @@ class TinkerLearner:
     def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
         raise AssertionError("a credit with a critic is refused")
 
-    def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
+    def score(self, pairs: Sequence[Pair], temperature: float = 1.0) -> list[tuple[float, ...]]:
+        assert temperature == 1.0, "another temperature is refused"
         found = self._forward(self.client, [make_scoring_datum(prompt + completion) for prompt, completion in pairs])
         return [tuple(row[len(prompt) - 1 :].tolist()) for row, (prompt, _) in zip(found, pairs, strict=True)]
 

@@ -16,7 +16,9 @@ class TinkerSettings(BackendSettings):
     """The model learns and samples on the Tinker service, as a LoRA of rank `model.lora.rank`. The tokenizer and the
     chat template come from `model.name`."""
 
-    other_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"optimizer.target_kl": 0.0, "legality.weight": 0.0})
+    other_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"optimizer.target_kl": 0.0, "legality.weight": 0.0, "samples.prompts": 0}
+    )
 
     kind: Literal["tinker"] = "tinker"
     """Where the model learns."""

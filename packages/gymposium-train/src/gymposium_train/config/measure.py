@@ -100,7 +100,7 @@ class Evaluation(Settings):
 
 class Samples(Settings):
     """Rollout samples for inspection, in `samples.jsonl`: groups with each trajectory's reward and advantages, and the
-    tokens of some trajectories. They have no effect on learning."""
+    tokens of some trajectories. They have no effect on learning, nor has what is measured on them."""
 
     every: int = Field(default=10, ge=0)
     """Number of steps between kept samples. The first and last steps are always kept. 0 keeps none."""
@@ -109,6 +109,13 @@ class Samples(Settings):
     tokens: int = Field(default=16, ge=0)
     """Number of trajectories per group that are kept with their tokens: the best, the worst, and more between them,
     spaced evenly by reward."""
+    prompts: int = Field(default=8, ge=0)
+    """Number of prompts for the mutual information between prompts and replies (`train/mutual_information`), at steps
+    whose samples are kept. One reply to each prompt is scored under all of them. 0: not measured."""
+
+    def keeps(self, step: int, steps: int | None) -> bool:
+        """Return whether samples of this step, counted from 1, are kept in a run of this many steps."""
+        return self.every > 0 and (step % self.every == 0 or step in (1, steps))
 
 
 class Checkpoints(Settings):

@@ -80,7 +80,11 @@ USES = (
         lambda c: c.cold_start.is_used or c.control,
         "with cold_start.epochs or with cold_start.steps above 0, or for the control",
     ),
-    UseCondition(("samples.groups", "samples.tokens"), lambda c: c.samples.every > 0, "with samples.every above 0"),
+    UseCondition(
+        ("samples.groups", "samples.tokens", "samples.prompts"),
+        lambda c: c.samples.every > 0,
+        "with samples.every above 0",
+    ),
     UseCondition(
         ("evaluation.curve_matches", "checkpoints.best"),
         lambda c: c.evaluation.every != 0,

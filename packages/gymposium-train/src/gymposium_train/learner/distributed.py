@@ -81,8 +81,8 @@ class DistributedLearner:
     def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
         return self._call_learners(self._local.values_after, prompts)
 
-    def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
-        return self._call_learners(self._local.score, pairs)
+    def score(self, pairs: Sequence[Pair], temperature: float = 1.0) -> list[tuple[float, ...]]:
+        return self._call_learners(self._local.score, pairs, temperature)
 
     def update(
         self, rows: Sequence[Row], *, auxiliary_sft: AuxiliarySft | None = None, **options: Any

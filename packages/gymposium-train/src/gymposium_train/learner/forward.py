@@ -126,11 +126,11 @@ class ForwardPasses:
             yield mean, mean if scored.illegality is None else mean + legality * (scored.illegality * weights).sum()
 
     @torch.no_grad()
-    def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
-        """Return the log-probabilities at temperature 1 of each pair's completion tokens, in order."""
+    def score(self, pairs: Sequence[Pair], temperature: float = 1.0) -> list[tuple[float, ...]]:
+        """Return the log-probabilities at this temperature of each pair's completion tokens, in order."""
 
         def compute_logprobs(sequences: list[Row]) -> list[tuple[float, ...]]:
-            scores = iter(self._scorer(sequences, 1.0).logprobs.tolist())
+            scores = iter(self._scorer(sequences, temperature).logprobs.tolist())
             return [tuple(islice(scores, sequence.sampled)) for sequence in sequences]
 
         return self._map_batches(map(_make_completion_row, pairs), compute_logprobs)

@@ -135,8 +135,8 @@ class LocalLearner:
         assert self.critic is not None
         return self._passes.values_after(self.critic, prompts)
 
-    def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
-        return self._passes.score(pairs)
+    def score(self, pairs: Sequence[Pair], temperature: float = 1.0) -> list[tuple[float, ...]]:
+        return self._passes.score(pairs, temperature)
 
     def update(
         self,

@@ -78,9 +78,9 @@ class Learner(Protocol):
         """Return the critic's values of unanswered prompts. Call it only if the learner has a critic."""
         ...
 
-    def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
-        """Return the log-probabilities at temperature 1 of each pair's completion tokens, in order, computed as in an
-        update."""
+    def score(self, pairs: Sequence[Pair], temperature: float = 1.0) -> list[tuple[float, ...]]:
+        """Return the log-probabilities at this temperature of each pair's completion tokens, in order, computed as in
+        an update."""
         ...
 
     def update(

@@ -42,6 +42,7 @@ from gymposium_train.rollout.samples import (
     rows_to_learn,
     weigh_turns,
 )
+from gymposium_train.run.information import compute_information_metrics
 from gymposium_train.run.reporting import compute_credit_metrics, compute_reward_metrics
 
 
@@ -113,6 +114,15 @@ class Training:
         }
         if masks:
             metrics["train/turns_masked"] = sum(is_cut_off(turn) for one in learned for turn in one.trajectory.turns)
+        if config.samples.prompts and config.samples.keeps(step + 1, config.steps):
+            metrics |= compute_information_metrics(
+                learner,
+                groups,
+                prompts=config.samples.prompts,
+                longest=longest,
+                temperature=config.prompting.temperature,
+                rng=stream(config.seed, "information", step),
+            )
         if rows:
             metrics |= learner.update(
                 rows,

@@ -6,6 +6,7 @@ import math
 import resource
 import sys
 from collections.abc import Sequence
+from statistics import pvariance
 
 import torch
 
@@ -17,8 +18,8 @@ _MAXRSS = 1 if sys.platform == "darwin" else 1024
 
 
 def compute_reward_metrics(groups: Sequence[RatedGroup]) -> dict[str, float]:
-    """Return the mean reward, and the mean of each part of the reward over the episodes with that part. Empty without
-    episodes."""
+    """Return the mean reward, the mean of each part of the reward over the episodes with that part, and the spread of
+    the rewards within groups. Empty without episodes."""
     rewards = [episode.reward for group in groups for episode in group.episodes]
     if not rewards:
         return {}
@@ -27,7 +28,20 @@ def compute_reward_metrics(groups: Sequence[RatedGroup]) -> dict[str, float]:
         for name, value in reward.parts.items():
             parts.setdefault(name, []).append(value)
     means = {f"rollout/reward/{name}": _compute_mean(values) for name, values in parts.items()}
-    return {"rollout/reward": _compute_mean([reward.total for reward in rewards]), **means}
+    total = _compute_mean([reward.total for reward in rewards])
+    return {"rollout/reward": total, **means, **_compute_spread_metrics(groups)}
+
+
+def _compute_spread_metrics(groups: Sequence[RatedGroup]) -> dict[str, float]:
+    """Return the mean variance of the rewards within a group, and the share of groups with equal rewards. Groups of one
+    episode do not count. Empty without other groups."""
+    each = [[episode.reward.total for episode in group.episodes] for group in groups if len(group.episodes) > 1]
+    if not each:
+        return {}
+    return {
+        "rollout/reward_variance": _compute_mean([pvariance(rewards) for rewards in each]),
+        "rollout/equal_rewards": _compute_mean([float(min(rewards) == max(rewards)) for rewards in each]),
+    }
 
 
 def compute_credit_metrics(episodes: Sequence[Episode], *, critic: bool) -> dict[str, float]:

@@ -43,8 +43,7 @@ class SamplesFile:
 
     def keep(self, step: int, groups: Sequence[RatedGroup]) -> None:
         """Write the groups of a step if its samples are kept. Steps count from 1."""
-        every = self.settings.every
-        if every == 0 or (step % every and step not in (1, self.steps)):
+        if not self.settings.keeps(step, self.steps):
             return
         kept = [
             self._describe_group(step, number, group) for number, group in enumerate(groups[: self.settings.groups])
