@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import threading
@@ -297,6 +298,44 @@ def test_invalid_choices_are_refused(visitor: Visitor, fields: dict[str, Any], s
     visitor.post("play/new.html", **{"opponent": "random"} | fields)
     assert visitor.status == 400
     assert said in visitor.text
+
+
+def make_run(path: Path, *complete: str, games: Any = ("tic_tac_toe",), steps: int = 4) -> None:
+    path.mkdir(parents=True)
+    (path / "config.json").write_text(json.dumps({"games": games, "steps": steps}))
+    (path / "versions.json").write_text("{}")
+    for name in complete:
+        (path / name).mkdir()
+        (path / name / "COMPLETE").touch()
+
+
+def test_trained_models_of_the_folder_may_be_chosen(
+    visitor: Visitor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GYMPOSIUM_ALLOW", "")
+    make_run(tmp_path / "runs" / "first", "cold_start", "adapter")
+    make_run(tmp_path / "runs" / "mixed", "model", games={"kuhn_poker": 2.0, "tic_tac_toe": 1.0})
+    make_run(tmp_path / "runs" / "imitated", "cold_start", steps=0)
+    make_run(tmp_path / "runs" / "running", "cold_start")
+    make_run(tmp_path / "runs" / "cards", "model", games=["kuhn_poker"])
+
+    def offered(query: str) -> list[str]:
+        select = re.search(r'<select id="trained".*?</select>', visitor.get(f"play/new.html?{query}"))
+        return re.findall(r"<option[^>]*>([^<]*)", select[0]) if select else []
+
+    assert offered("game=tic_tac_toe") == ["none", "runs/first", "runs/imitated", "runs/mixed"]
+    assert offered("game=kuhn_poker(disguise=1)") == ["none", "runs/cards", "runs/mixed"]
+    assert offered("game=blackjack") == []
+    assert "selected" not in visitor.get("play/new.html?game=tic_tac_toe&trained=runs/first").partition('id="seat"')[0]
+    player = f"lm:{tmp_path / 'runs' / 'first'}"
+    visitor.post("play/new.html", game="tic_tac_toe", opponent=player)
+    assert (visitor.status, "needs your permission" in visitor.text) == (400, True)
+    visitor.post("play/new.html", game="tic_tac_toe", opponent="random", trained="runs/running")
+    assert (visitor.status, "No trained model of 'runs/running'" in visitor.text) == (400, True)
+    visitor.begin("tic_tac_toe", trained="runs/first", seat="0")
+    assert visitor.status == 200
+    assert "The match cannot be played" in visitor.text  # this model has no weights
+    assert str(tmp_path / "runs" / "first") in visitor.text
 
 
 def test_player_that_refuses_the_game_says_why(visitor: Visitor, tmp_path: Path) -> None:

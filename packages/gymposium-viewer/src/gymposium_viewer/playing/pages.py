@@ -27,6 +27,7 @@ from gymposium_viewer.part import Card, Viewer
 from gymposium_viewer.playing import games
 from gymposium_viewer.playing.choice import POLICIES, MatchChoice
 from gymposium_viewer.playing.forms import Form
+from gymposium_viewer.playing.models import choose_trained_model, find_trained_models
 from gymposium_viewer.playing.store import FILE, IDLE_SECONDS, MAX_OPEN, DroppedMatch, MatchStore
 from gymposium_viewer.playing.table import BrowserTable
 
@@ -114,6 +115,7 @@ class PlayPart:
             cost=form.get_text("on_illegal"),
             players=games.list_opponents(),
             offers=games.suggest_opponents(spec),
+            trained=find_trained_models(self._viewer.directory, spec),
             without=_drop_opponents(form),
             problem=problem,
             token=self._token,
@@ -125,6 +127,7 @@ class PlayPart:
 
     def _begin_match(self, form: Form) -> Response:
         try:
+            form = choose_trained_model(form, self._viewer.directory)
             table = self._store.begin(MatchChoice.from_form(form))
         except GymposiumError as error:
             return HTMLResponse(self._render_form(form, str(error)), 400)
