@@ -481,7 +481,7 @@ def changed(**parts: Any) -> Callable[[], Any]:
 
 @pytest.mark.parametrize("name", ["start", "to_move", "legal_moves", "play", "returns", "rules", "position", "moves"])
 def test_missing_method_error_says_what_to_write(name: str) -> None:
-    with pytest.raises(PluginError, match=rf"Ours is incomplete\. It lacks: {name}( = |\(self)"):
+    with pytest.raises(PluginError, match=rf"Ours is incomplete\. Define {name}( = |\(self)"):
         make_game_factory(without(name))(spec(), {})
 
 

@@ -43,7 +43,7 @@ def test_allowed_tools_are_offered_in_order(world: WorldSettings) -> None:
 @pytest.mark.parametrize(
     ("tool", "reason"),
     [
-        (listed("c"), "tool of the server of .* 'b'"),
+        (listed("c"), "server tool in .* 'b'"),
         (listed("answer"), "'answer' cannot be offered, because the tool that ends a task has this name"),
         (listed("b", {"type": "string"}), "'b' cannot be offered: the parameters of tool b must be a JSON schema"),
         (listed("b", {"type": "objekt"}), "'b' cannot be offered: the parameters of tool b must be"),

@@ -250,7 +250,10 @@ def read_entry(path: Path) -> Entry:
     wrong folder."""
     entry = read_model(path, Entry, "entry", "Restore it, or enter the player again.")
     if entry.slug != path.parent.name or entry.slug != make_slug(entry.player):
-        raise BadOption(f"{path}: the entry of {entry.player!r} belongs in the folder {make_slug(entry.player)!r}.")
+        raise BadOption(
+            f"{path}: the entry of {entry.player!r} belongs in the folder {make_slug(entry.player)!r}. Rename its "
+            "folder."
+        )
     if entry.seal().digest != entry.digest:
         raise BadRecord(
             f"{path} was changed after it was made: its digest is {entry.digest}, but its content has the digest "

@@ -62,7 +62,7 @@ def select_tools(settings: WorldSettings, listed: Sequence[Mapping[str, Any]]) -
     allow = settings.tools.allow
     for name in allow if allow != "all" else ():
         if name not in by_name:
-            raise UnknownName(f"tool of the server of {settings.path}", name, by_name)
+            raise UnknownName(f"server tool in {settings.path}", name, by_name)
     names = tuple(sorted(by_name) if allow == "all" else allow)
     tools = tuple(_make_tool(settings, by_name[name], ours) for name, ours in _make_writable(names).items())
     if settings.tools.digest and settings.tools.digest != compute_digest(tools):

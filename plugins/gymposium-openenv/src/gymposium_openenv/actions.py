@@ -56,7 +56,7 @@ class Actions:
                 raise BadAction(f"Your reply is not JSON: {error}.") from None
         why = "it is no object" if not isinstance(action, dict) else self._checker.find_objection(action)
         if why is not None:
-            raise BadAction(f"Your reply is no action of this environment: {why}.")
+            raise BadAction(f"Your reply is not an action of this environment: {why}.")
         return dict(action)
 
     def describe(self, style: Style) -> str:

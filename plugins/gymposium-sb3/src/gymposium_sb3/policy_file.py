@@ -114,7 +114,10 @@ def read_policy(path: str | Path) -> PolicyFile:
             + command_line("sb3", "train", "tic_tac_toe", "--out", str(path))
         )
     if path.stat().st_size > MAX_FILE:
-        raise BadOption(f"{path} was not saved by stable-baselines3: it is larger than {MAX_FILE:,} bytes.")
+        raise BadOption(
+            f"{path} was not saved by stable-baselines3: it is larger than {MAX_FILE:,} bytes. Name a file of "
+            "gymposium sb3 train."
+        )
     try:
         with open_plain(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as whole:
             _check_parts(whole)

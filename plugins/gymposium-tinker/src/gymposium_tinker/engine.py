@@ -104,4 +104,6 @@ def _slice_reply(scores: Sequence[float | None], prompt: Tokens, reply: Tokens) 
 
 def no_engine(start: EngineStart, settings: NoSettings) -> NoReturn:
     """Raise `BadOption`, because only a training run's backend can make the engine `tinker`."""
-    raise BadOption("engine=tinker is not available to players, because it samples from a training run's model.")
+    raise BadOption(
+        "engine=tinker is not available to players, because it samples from a training run's model. Use another engine."
+    )

@@ -96,7 +96,7 @@ class Rollout:
         Raises `BadOption` for a size below 1, and for invalid seats."""
         chosen = [*range(self.game.seats)] if seats is None else [seats] if isinstance(seats, int) else [*seats]
         if size < 1:
-            raise BadOption(f"size={size}: a dataset needs at least one row.")
+            raise BadOption(f"size={size}: a dataset needs at least one row. Use 1 or more.")
         if not chosen or not {*chosen} <= {*range(self.game.seats)}:
             raise BadOption(f"seats={seats!r}: write a seat from 0 to {self.game.seats - 1}, or a list of them.")
         rows = [

@@ -67,7 +67,7 @@ def test_checker_refuses_ambiguous_questions() -> None:
         prove_answer(
             f"What is the average id of the {subject.plural} whose id is above 9999? Round to 1 decimal.", connection
         )
-    with pytest.raises(ProofError, match="either way"):  # (1 + 2) / 2
+    with pytest.raises(ProofError, match="rounding boundary"):  # (1 + 2) / 2
         prove_answer(
             f"What is the average id of the {subject.plural} whose id is below 3? Round to 0 decimals.", connection
         )

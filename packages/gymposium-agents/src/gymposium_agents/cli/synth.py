@@ -196,7 +196,7 @@ def command(
         if settings.matches < stored.matches:
             raise BadOption(
                 f"-n {settings.matches} is too low: {resume} already has {stored.matches} planned "
-                f"{plural(stored.matches, 'match')}."
+                f"{plural(stored.matches, 'match')}. Give at least that number."
             )
         if settings != stored and (resume / "data.jsonl").exists():
             raise BadOption(

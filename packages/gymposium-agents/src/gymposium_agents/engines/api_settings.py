@@ -126,7 +126,9 @@ def _check_url(text: str) -> str:
         parts = urlsplit(text)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise BadOption(f"base_url={text!r} is not an address ({error}).") from None
+        raise BadOption(
+            f"base_url={text!r} is not an address ({error}). Write one such as http://127.0.0.1:8000/v1"
+        ) from None
     if parts.username or parts.password or parts.query or parts.fragment:
         # such an address may contain a key, so the message does not repeat it
         raise BadOption(

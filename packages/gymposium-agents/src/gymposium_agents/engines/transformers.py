@@ -161,7 +161,9 @@ class TransformersEngine:
     ) -> list[tuple[float, ...]]:
         """Return the log-probabilities of given completions: for each pair, one number per completion token."""
         if temperature <= 0.0:
-            raise GymposiumError(f"temperature={temperature} is not supported: scores need a temperature above 0.")
+            raise GymposiumError(
+                f"temperature={temperature} is not supported: scores need a temperature above 0. Raise it."
+            )
         unique = list(dict.fromkeys(pairs))
         by_pair: dict[tuple[Tokens, Tokens], tuple[float, ...]] = {}
         with self._activate(self._policy if policy is None else policy) as (model, fill):

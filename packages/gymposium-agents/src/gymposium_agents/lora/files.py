@@ -83,7 +83,7 @@ def read_adapter(directory: str | Path) -> Adapter:
 
     directory = Path(directory)
     if not directory.is_dir():
-        raise GymposiumError(f"No adapter at {str(directory)!r}: it is not a directory.")
+        raise GymposiumError(f"No adapter at {str(directory)!r}: it is not a directory. Name an adapter's directory.")
     if (directory / PICKLED).is_file() and not (directory / WEIGHTS).is_file():
         raise GymposiumError(
             f"The adapter in {str(directory)!r} has pickled weights ({PICKLED}), which are not supported. If you "
@@ -107,7 +107,9 @@ def read_adapter(directory: str | Path) -> Adapter:
         raise GymposiumError(f"Cannot read the adapter in {str(directory)!r}: {error}. Save it again.") from error
     kind = config.get("peft_type") if isinstance(config, dict) else None
     if kind != "LORA":
-        raise GymposiumError(f"The adapter in {str(directory)!r} has the type {kind!r}, but only LORA is supported.")
+        raise GymposiumError(
+            f"The adapter in {str(directory)!r} has the type {kind!r}, but only LORA is supported. Use a LoRA."
+        )
     if config.get("megatron_config") is not None:
         raise GymposiumError(
             f"The adapter in {str(directory)!r} names a module to import (megatron_core, with megatron_config), which "

@@ -140,7 +140,7 @@ def list_stores(directory: Path) -> list[AdapterStore]:
     names = sorted(file.name.removesuffix(".current") for file in directory.glob("*.current"))
     if not names:
         raise GymposiumError(
-            f"{str(directory)!r} has no published adapters. A directory of published adapters contains a file "
-            f"NAME.current and directories such as NAME-v000001."
+            f"{str(directory)!r} has no published adapters. Name a directory with a file NAME.current and directories "
+            "such as NAME-v000001."
         )
     return [AdapterStore(directory, name) for name in names]

@@ -239,7 +239,9 @@ def _read_call(where: str, given: Any) -> tuple[str, Call]:
                 values = strict_json(arguments or "{}", any_integer=True)
                 check_depth(values)
             except ValueError as error:
-                raise BadRequest(f"{where}.function.arguments", f"invalid JSON ({error}).") from None
+                raise BadRequest(
+                    f"{where}.function.arguments", f"invalid JSON ({error}). Send a JSON object as text."
+                ) from None
             _check_unicode(f"{where}.function.arguments", values)
             if isinstance(values, dict):
                 return name, Call(tool, values)

@@ -71,8 +71,8 @@ def _walk(top: Path) -> Iterator[Path]:
 def check_plain(path: Path) -> None:
     """Raise `BadRecord` unless the path is a regular file with strict JSON."""
     if path.is_symlink() or not path.is_file():
-        raise BadRecord(f"{path} is not a regular file")
+        raise BadRecord(f"{path} is not a regular file. Restore it from a copy.")
     try:
         strict_json(read_plain_text(path))
     except (OSError, ValueError) as error:
-        raise BadRecord(f"{path} is not JSON: {error}") from error
+        raise BadRecord(f"{path} is not JSON: {error}. Restore it from a copy.") from error

@@ -34,7 +34,7 @@ def check_stages(stages: Sequence[Stage], games: Sequence[Game]) -> None:
 
 def _check_stage(where: str, stage: Stage, *, first: bool, last: bool) -> None:
     if ALONE in stage.opponents:
-        raise BadOption(f"{where}.opponents: {ALONE!r} is not an opponent. Single-player games need none.")
+        raise BadOption(f"{where}.opponents: {ALONE!r} is not an opponent. Single-player games need none. Omit it.")
     if stage.opponents.keys() == {SELF} and (not last or stage.demote):
         raise BadOption(
             f"{where} has no opponent except {SELF!r}. Self-play always averages a score of 0.5, so the stage would "

@@ -61,7 +61,7 @@ def load_score_function(text: str) -> Score:
         else:
             module = importlib.import_module(place)
     except (ImportError, OSError) as error:
-        raise BadOption(f"{text!r}: cannot import {place} ({error}).") from error
+        raise BadOption(f"{text!r}: cannot import {place} ({error}). Correct its name, or install it.") from error
     function = getattr(module, name, None)
     if not callable(function):
         raise BadOption(f"{text!r}: {place} has no function {name}.")
@@ -73,7 +73,7 @@ def parse_command(text: str) -> list[str]:
     """Split a command line as a shell does. Raises `BadOption` if the program does not exist."""
     command = shlex.split(text)
     if not command or shutil.which(command[0]) is None:
-        raise BadOption(f"--run {text!r}: program {command[0] if command else text!r} not found.")
+        raise BadOption(f"--run {text!r}: program {command[0] if command else text!r} not found. Give its path.")
     return command
 
 

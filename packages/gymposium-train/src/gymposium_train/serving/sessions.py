@@ -149,7 +149,10 @@ class Sessions:
                     f"The group {key!r} is {group.state}, so no session can be added. Name another group.", "group"
                 )
             if group.split != asked.split:
-                raise Conflict(f"The group {key!r} belongs to the split {group.split!r}, not {asked.split!r}.", "split")
+                raise Conflict(
+                    f"The group {key!r} belongs to the split {group.split!r}, not {asked.split!r}. Name another group.",
+                    "split",
+                )
             rows = self.file.sessions(key)
             size, taken = group.size, {row.member: row for row in rows if row.state in ("open", "ended")}
         member = next((n for n in range(size) if n not in taken), size) if asked.member is None else asked.member
@@ -158,7 +161,9 @@ class Sessions:
         if (row := taken.get(member)) is not None:
             if row.state == "ended" or self.file.count_turns(row.id):
                 raise Conflict(
-                    f"Member {member} of the group {key!r} is already session {row.id}, which is {row.state}.", "member"
+                    f"Member {member} of the group {key!r} is already session {row.id}, which is {row.state}. Name "
+                    "another member.",
+                    "member",
                 )
             self.file.set_session(row.id, "dropped", why="it was begun again")  # its client did not get the answer
             self._open.pop(row.secret, None)

@@ -133,7 +133,7 @@ def list_turns(row: SessionRow, kept: Sequence[TurnRow]) -> list[ServedTurn]:
         prompt, parent = one.prompt, data["parent"]
         if parent is not None:
             if not 0 <= parent < len(turns):
-                raise ValueError(f"turn {one.number} has the parent {parent}")
+                raise ValueError(f"turn {one.number} has the parent {parent}, which is not an earlier turn")
             before = turns[parent].tokens
             prompt = (*before.prompt, *before.completion.ids, *prompt)
         tokens += len(prompt)

@@ -32,7 +32,7 @@ class Form:
         async for piece in request.stream():
             body += piece
             if len(body) > MAX_BYTES:
-                raise HTTPException(413, f"At most {MAX_BYTES:,} bytes can be sent at once.")
+                raise HTTPException(413, f"The form has more than {MAX_BYTES:,} bytes. Shorten it.")
         return cls.from_query(body.decode("ascii", "replace"))
 
     def get(self, name: str) -> str | None:

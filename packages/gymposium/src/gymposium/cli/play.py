@@ -50,7 +50,7 @@ def command(
     """
     loaded = load_game(add_parameters(game, parameters))
     if seat >= loaded.seats:
-        raise BadOption(f"--seat {seat}: {loaded.name} has seats 0 to {loaded.seats - 1}.")
+        raise BadOption(f"--seat {seat}: {loaded.name} has seats 0 to {loaded.seats - 1}. Choose one of them.")
     if loaded.seats == 1:
         reject_unused(ctx, ("opponent",), f"in {loaded.name}, which has one seat")
     other = make_player(opponent)

@@ -93,7 +93,9 @@ def command(
     shown, failed = [], []
     for record in _select(records, match, file):
         if seat is not None and seat >= len(record.players):
-            raise BadOption(f"--seat {seat}: match {record.id} has seats 0 to {len(record.players) - 1}.")
+            raise BadOption(
+                f"--seat {seat}: match {record.id} has seats 0 to {len(record.players) - 1}. Choose one of them."
+            )
         try:
             played = call_isolated(_replay, record) if needs_isolation(record.game) else _replay(record)
         except Exception as error:  # noqa: BLE001 - an engine may raise anything at an unknown record

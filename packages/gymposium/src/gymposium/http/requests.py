@@ -72,7 +72,11 @@ def check_origin(scope: Scope, headers: Headers) -> None:
     origins = headers.getlist("origin")
     own = f"{_WEB.get(scope['scheme'], scope['scheme'])}://{headers.get('host', '')}"
     if origins and origins != [own]:
-        raise RequestRefusal(403, "foreign_origin", "This request comes from another site.")
+        raise RequestRefusal(
+            403,
+            "foreign_origin",
+            f"This request comes from another site, {origins[0][:80]!r}. Open the printed address.",
+        )
 
 
 def read_bearer_token(headers: Headers) -> str:

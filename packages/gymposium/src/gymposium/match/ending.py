@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
+from gymposium.util.visible import shorten
+
 EndingKind = Literal["over", "no legal move", "timed out", "out of context", "crashed", "broke off"]
 
 FAILURES: Final[dict[EndingKind, str]] = {
@@ -42,14 +44,16 @@ class Ending:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(EndingKind):
-            raise ValueError(f"{self.kind!r} is not a kind of ending")
+            raise ValueError(f"{self.kind!r} is not a kind of ending; use one of {', '.join(get_args(EndingKind))}")
         if (self.seat is not None) != (self.kind in FAILURES):
-            raise ValueError(f"an ending of kind {self.kind!r} cannot have seat={self.seat}")
+            raise ValueError(
+                f"an ending of kind {self.kind!r} cannot have seat={self.seat}; set a seat only for failures"
+            )
         if self.detail and self.kind not in ("crashed", "broke off"):
-            raise ValueError(f"an ending of kind {self.kind!r} cannot have a detail")
+            raise ValueError(f"an ending of kind {self.kind!r} cannot have the detail {self.detail[:80]!r}; omit it")
         seats = [failure.seat for failure in self.failures]
         if len({*seats}) != len(seats) or None in seats or (self.others and self.seat is None):
-            raise ValueError(f"duplicate seats among the failures: {seats}")
+            raise ValueError(f"duplicate seats among the failures: {seats}; name each seat once")
         if any(other.others for other in self.others):
             raise ValueError("failures of other seats must not have others themselves")
 
@@ -61,7 +65,7 @@ class Ending:
                 len(data) == 4 and (seat is None or (type(seat) is int and seat >= 0))
             ):
                 return cls(kind, seat, detail, tuple(map(cls.parse, others)))  # type: ignore[arg-type]
-        raise ValueError("ending has the wrong form")
+        raise ValueError(f"ending has the wrong form: {shorten(data)}; give kind, seat, detail and others")
 
     @property
     def broke_off(self) -> bool:

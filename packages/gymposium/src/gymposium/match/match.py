@@ -65,7 +65,7 @@ class RunningMatch:
         if len(job.players) != job.game.seats:
             raise ValueError(
                 f"{job.game.name} has {quantity(job.game.seats, 'seat')}, but got "
-                f"{quantity(len(job.players), 'player')}."
+                f"{quantity(len(job.players), 'player')}. Pass one per seat."
             )
         self.job = job
         self._tools = list_tools(job.game)

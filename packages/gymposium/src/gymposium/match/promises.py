@@ -48,4 +48,6 @@ def check_returns(game: Game, returns: Sequence[float]) -> None:
 def check_length(game: Game, decisions: int) -> None:
     """Raise `BrokenPromise` if a match exceeds the game's maximum number of decisions."""
     if decisions > game.max_decisions:
-        raise BrokenPromise(f"{game.name}: max_decisions is {game.max_decisions}, but the match continues")
+        raise BrokenPromise(
+            f"{game.name}: max_decisions is {game.max_decisions}, but the match continues. Raise it, or end the match"
+        )

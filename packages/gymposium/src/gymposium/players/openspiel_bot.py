@@ -122,7 +122,9 @@ def _load_bot(short: str, game: pyspiel.Game, seat: int, params: Mapping[str, An
     try:
         return pyspiel.load_bot(short, game, seat, dict(params))
     except pyspiel.SpielError as error:
-        raise BadOption(f"OpenSpiel rejected the bot {short} with the parameters {dict(params)}: {error}") from error
+        raise BadOption(
+            f"OpenSpiel rejected the bot {short} with the parameters {dict(params)}: {error}. Correct them."
+        ) from error
 
 
 def _parse_value(text: str) -> int | float | bool | str:

@@ -138,7 +138,10 @@ def compress_records(path: str | Path) -> Path:
         raise BadOption(f"{path} does not exist. Name a file of matches.")
     with LineWriter(path) as locked:
         if locked.size > MOST_UNPACKED:
-            raise BadOption(f"{path} is larger than {MOST_UNPACKED:,} bytes, too large to compress here.")
+            raise BadOption(
+                f"{path} is larger than {MOST_UNPACKED:,} bytes, too large to compress here. Compress it with: gzip "
+                f"-9n {path}"
+            )
         with replace_content(compressed_path(path)) as new, open_plain(path, follow=False) as old:
             shutil.copyfileobj(old, new, 1 << 20)
     path.unlink()

@@ -92,7 +92,7 @@ class SampledTrajectory(_SampledModel):
                     f"{name} has {len(getattr(self, name))} entries for {quantity(turns, 'turn')}; give one per turn"
                 )
         if self.rows is not None and (count := sum(len(row.turns) for row in self.rows)) != turns:
-            raise ValueError(f"rows has {quantity(count, 'turn')}, but readings has {turns}")
+            raise ValueError(f"rows has {quantity(count, 'turn')}, but readings has {turns}; give one reading per turn")
         return self
 
 

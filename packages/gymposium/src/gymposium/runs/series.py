@@ -155,7 +155,7 @@ def play_missing(
         played_there += len(done.lines)
         advance(len(done.lines))
     if error is not None:
-        raise GymposiumError(f"A worker could not continue: {error}")
+        raise GymposiumError(f"A worker could not continue: {str(error).rstrip('.')}. Resume the run with --resume.")
     return BreakOffs(broken, count - played_there)
 
 

@@ -142,7 +142,9 @@ def open_sessions(path: Path) -> Iterator[SessionsReader]:
         TypeError,
         ValueError,
     ) as error:
-        raise BadRecord(f"{path} is not in this version's format ({type(error).__name__}: {error})") from error
+        raise BadRecord(
+            f"{path} is not in this version's format ({type(error).__name__}: {error}). Restore the file from a copy."
+        ) from error
     finally:
         file.close()
 

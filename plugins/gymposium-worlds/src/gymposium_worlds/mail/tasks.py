@@ -97,7 +97,7 @@ class MailTasks:
     async def open(self, task: Mapping[str, Any]) -> MailWorld:
         loaded = Task.load(task)
         if not isinstance(loaded.mailbox, int):
-            raise BadRecord("The task is about a mailbox from a file, not about a generated one.")
+            raise BadRecord("The task is about a mailbox from a file, not about a generated one. Name its inbox.")
         owner = make_mailbox(loaded.mailbox, self.mails).owner.header
         return MailWorld(_make_store(os.getpid(), loaded.mailbox, self.mails), loaded, f"the mailbox of {owner}")
 

@@ -11,6 +11,7 @@ from gymposium.errors import BadRecord
 from gymposium.games.protocol import Style
 from gymposium.tasks import Result
 from gymposium.tasks.tools import Call, Tool
+from gymposium.util.visible import shorten
 from gymposium_worlds.mail.scoring import UNKNOWN_SCORE, compute_f1, is_right, says_unknown
 from gymposium_worlds.mail.showing import MAX_RESULTS, format_mail, format_results
 from gymposium_worlds.mail.store import Query, Store, split_words
@@ -117,7 +118,7 @@ class Task:
             } if all(isinstance(one, str) for one in (*accepted, *sources)):
                 answer = {"type": type_, "accepted": accepted}
                 return cls(mailbox, kind, question, answer, tuple(sources), all_sources)
-        raise BadRecord("The task of the record is not a question about a mailbox.")
+        raise BadRecord(f"The record's task is not a question about a mailbox: {shorten(value)}.")
 
 
 _PEOPLE = ("sender", "recipient")

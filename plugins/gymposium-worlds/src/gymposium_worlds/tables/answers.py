@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Literal
 
 from gymposium.errors import BadRecord
+from gymposium.util.visible import shorten
 
 UNKNOWN = "unknown"
 """The right answer if the data do not contain the requested value."""
@@ -41,7 +42,7 @@ class Answer:
                 return cls("text", value)
             case {"type": "unknown"}:
                 return cls("unknown", UNKNOWN)
-        raise BadRecord("A task of the world tables holds an answer of a type and a value.")
+        raise BadRecord(f"The task's answer must have a type and a value, not {shorten(parts)}.")
 
     def matches(self, given: str) -> bool:
         """Return whether `given` is this answer. Surrounding white space is ignored.

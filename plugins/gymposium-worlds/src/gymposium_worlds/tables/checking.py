@@ -62,11 +62,11 @@ def _compute_total(plan: Plan, connection: sqlite3.Connection) -> str:
     value = Fraction(quarters, 4) / (count if plan.kind == "average" else 1)
     if plan.places is None:
         if value.denominator != 1:
-            raise ProofError("The number of digits is not said.")
+            raise ProofError("The question does not state the number of digits.")
         return str(value)
     scaled = value * 10**plan.places
     if scaled.denominator != 1 and abs(scaled % 1 - Fraction(1, 2)) <= _MARGIN:
-        raise ProofError("The number rounds either way.")
+        raise ProofError("The value is too close to a rounding boundary.")
     number = Decimal(value.numerator) / Decimal(value.denominator)
     return str(number.quantize(Decimal(1).scaleb(-plan.places), ROUND_HALF_UP))
 

@@ -13,6 +13,7 @@ from gymposium.games.protocol import Style
 from gymposium.tasks import ToolGame, tool_game
 from gymposium.tasks.tools import Tool
 from gymposium.util.streams import Draw, stream
+from gymposium.util.visible import shorten
 from gymposium_worlds.tables.answers import UNKNOWN_SCORE, Answer
 from gymposium_worlds.tables.contents import MAX_ROWS, MIN_ROWS, make_database
 from gymposium_worlds.tables.questions.kinds import draw_question, parse_kinds
@@ -70,7 +71,9 @@ class TablesTasks:
             case {"world": str(world), "rows": int(rows), "text": str(text), "answer": answer}:
                 if _WORLD.fullmatch(world) and MIN_ROWS <= rows <= MAX_ROWS:
                     return TablesWorld(make_database(world, rows), text, Answer.load(answer))
-        raise BadRecord("A task of the world tables holds the name of a database, its rows, a question and an answer.")
+        raise BadRecord(
+            f"The task must have a database's name, its rows, a question and an answer, not {shorten(task)}."
+        )
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:

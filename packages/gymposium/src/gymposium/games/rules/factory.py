@@ -63,7 +63,7 @@ def _check_methods(called: str, rules: object) -> None:
     """Raise `RulesError` unless every required method exists and takes the right arguments."""
     missing = [form for name, form in (_ATTRIBUTES | _METHODS).items() if not hasattr(rules, name)]
     if missing:
-        raise RulesError(f"{called} is incomplete. It lacks: {'; '.join(missing)}.")
+        raise RulesError(f"{called} is incomplete. Define {'; '.join(missing)}.")
     for name, form in (_METHODS | _OPTIONAL).items():
         method = getattr(rules, name, None)
         if method is None:

@@ -59,7 +59,11 @@ class Incoming:
             raise WireError("UNKNOWN_TYPE", f"Unknown message type: {str(kind)[:80]}. Known: {', '.join(TYPES)}.")
         known = {"type", "data"} if kind in ("reset", "step") else {"type"}
         if sent.keys() - known or not isinstance(data, dict):
-            raise WireError("VALIDATION_ERROR", f"A {kind} message must have only {' and '.join(sorted(known))}.")
+            raise WireError(
+                "VALIDATION_ERROR",
+                f"A {kind} message must have only {' and '.join(sorted(known))}, with data as an object. Given: "
+                f"{str(sent)[:80]}",
+            )
         return cls(kind, data)
 
 
@@ -72,9 +76,13 @@ def extract_reply(action: Mapping[str, Any]) -> str:
     """Return an action's text. Raises `WireError` for an action that does not match `SCHEMAS`."""
     text = action.get("text")
     if not isinstance(text, str) or action.keys() - {"text", "metadata"}:
-        raise WireError("VALIDATION_ERROR", 'An action must be {"text": "…"} with the reply.')
+        raise WireError(
+            "VALIDATION_ERROR", f'An action must be {{"text": "…"}} with the reply, not {str(action)[:80]}.'
+        )
     if len(text) > LONGEST_REPLY:
-        raise WireError("VALIDATION_ERROR", f"A reply has at most {LONGEST_REPLY:,} characters, not {len(text):,}.")
+        raise WireError(
+            "VALIDATION_ERROR", f"A reply must have at most {LONGEST_REPLY:,} characters, not {len(text):,}."
+        )
     return text
 
 

@@ -54,9 +54,9 @@ class Schema:
         except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"the schema is not JSON ({type(error).__name__}: {error})") from None
         if len(self._text) > _LONGEST:
-            raise ValueError(f"the schema has {len(self._text):,} characters, more than {_LONGEST:,}")
+            raise ValueError(f"the schema has {len(self._text):,} characters, more than {_LONGEST:,}; shorten it")
         if (depth := measure_depth(document)) > _DEEPEST:
-            raise ValueError(f"the schema is nested {depth} deep, more than {_DEEPEST}")
+            raise ValueError(f"the schema is nested {depth} deep, more than {_DEEPEST}; flatten it")
         self._document = document
         self._late = 0
 
