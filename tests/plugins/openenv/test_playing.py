@@ -212,7 +212,7 @@ def test_redirections_are_not_followed(serving) -> None:
     [
         (None, "The connection was lost"),
         ("no json", "The server sent invalid JSON"),
-        ('{"type": "state", "data": {}}', "something other than an observation"),
+        ('{"type": "state", "data": {}}', "with an observation"),
         ('{"type": "error", "data": {"message": "it broke", "code": "EXECUTION_ERROR"}}', "refused step: it broke"),
         (shown(reward="1"), "which is not a number"),
         (shown(reward=True, done=True).replace("true", "1e999", 1), "The server sent invalid JSON"),

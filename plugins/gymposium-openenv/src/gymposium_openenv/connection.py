@@ -133,7 +133,7 @@ class Connection:
                 raise BadAction(f"The environment refuses your reply: {visible(why[:200])}.")
             case {"type": "error", "data": {"message": str(why), "code": str(code)}}:
                 raise WorldFailure(f"The server refused {kind}: {visible(why[:200])} ({visible(code[:40])})")
-        raise WorldFailure(f"The server answered {kind} with something other than an observation")
+        raise WorldFailure(f"The server must answer {kind} with an observation")
 
     async def close(self) -> None:
         """End the session. Does not wait for a server that stops reading."""

@@ -121,7 +121,7 @@ def _check_messages(data: Mapping[str, Any], record: Record, seat: int) -> None:
 def _check_scores(scores: Any, record: Record, seat: int) -> None:
     """Check the scores of gymposium-inspect's scorers; other scores are ignored."""
     if not isinstance(scores, dict):
-        fail("the sample has no scores")
+        fail("the sample has no scores; score it in Inspect first")
     outcome = scores.get("outcome")
     answer = outcome.get("answer") if isinstance(outcome, dict) else None
     if answer is not None and answer != record.results[seat]:

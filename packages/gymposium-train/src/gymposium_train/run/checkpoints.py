@@ -79,7 +79,7 @@ def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
     state = read_state(checkpoint / STATE)
     with check_state(checkpoint / STATE):
         if state["step"] != read_step(checkpoint):
-            raise ValueError(f"its step is {str(state['step'])[:80]}")
+            raise ValueError(f"its step is {str(state['step'])[:80]}, not that of its directory")
     learner.load_state(checkpoint)
     return state
 

@@ -167,7 +167,7 @@ def _load_progress(folder: Path, learner: Learner, ends: Collection[int]) -> Pro
     with check_state(saved[-1] / STATE):
         progress = Progress.from_state(load_checkpoint(saved[-1], learner))
         if progress.step > max(ends):
-            raise ValueError(f"the run has {quantity(max(ends), 'step')}")
+            raise ValueError(f"its step is {progress.step}, but the run has {quantity(max(ends), 'step')}")
         if progress.best_step and not (
             progress.best_step in ends and checkpoint_path(folder, progress.best_step) in saved
         ):

@@ -87,7 +87,7 @@ class GrowingFile:
                 file.seek(self.offset)
                 while text := file.readline(MOST_BYTES + 1):
                     if len(text) > MOST_BYTES:
-                        raise BadRecord(f"line {self.number + 1} is larger than {MOST_BYTES:,} bytes")
+                        raise BadRecord(f"line {self.number + 1} is larger than {MOST_BYTES:,} bytes; remove it")
                     line = GrowingLine(self.number + 1, self.offset, text)
                     if not text.endswith(b"\n"):
                         self.rest = line if text.strip() else None
@@ -98,7 +98,9 @@ class GrowingFile:
                     else:
                         empty += 1
                         if empty == MOST_EMPTY:
-                            raise BadRecord(f"it has {MOST_EMPTY:,} empty lines before line {self.number + 1}")
+                            raise BadRecord(
+                                f"it has {MOST_EMPTY:,} empty lines before line {self.number + 1}; remove them"
+                            )
         except FileNotFoundError:
             return
         except OSError as error:

@@ -284,7 +284,7 @@ class SessionsFile:
                 for one in fields(row):
                     value = getattr(row, one.name)
                     if not isinstance(value, _TYPES.get(str(one.type), str)):
-                        raise TypeError(f"{one.name} is {shorten(value)}")
+                        raise TypeError(f"{one.name} has the wrong type: {shorten(value)}")
         except (RecursionError, TypeError, ValueError) as error:
             raise BadRecord(f"{self.path} has a malformed row ({error}). Restore the file from a copy.") from error
 
