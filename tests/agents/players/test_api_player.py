@@ -298,7 +298,7 @@ def test_defaults_explain_everything_and_allow_thinking() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
-        ({"api_key": KEY}, UnknownName, "option of a player 'api_key'"),
+        ({"api_key": KEY}, UnknownName, "player option 'api_key'"),
         ({"key": KEY}, BadOption, "never the key"),
         ({"rpm": "often"}, BadOption, "rpm='often'"),
         ({"seed": "7"}, BadOption, "seed='7'"),

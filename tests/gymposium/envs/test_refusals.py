@@ -48,7 +48,7 @@ def test_step_and_render_need_a_reset(kind: str) -> None:
 @pytest.mark.parametrize("kind", ENVIRONMENTS)
 def test_unknown_reset_option_is_named(kind: str) -> None:
     env = ENVIRONMENTS[kind]()
-    told = "Unknown option of reset 'sead'" if kind == "gymnasium" else "no options here. Remove 'sead'"
+    told = "Unknown reset option 'sead'" if kind == "gymnasium" else "no options here. Remove 'sead'"
     with pytest.raises(BadOption, match=told):
         env.reset(options={"sead": 1})
     with pytest.raises(BadOption, match="must be a dict"):

@@ -74,9 +74,7 @@ def test_invalid_player_objects_are_refused_with_the_reason(fault: str) -> None:
 
 def test_person_is_refused_with_the_play_command() -> None:
     reject_person("--players", ["random", "mcts-5"], "kuhn_poker")
-    why = (
-        "--players human: a person can play only one match at a time. Choose another player, or run:  gymposium play x"
-    )
+    why = "--players human: a person can play only one match at a time. Choose another player, or run:  gymposium play"
     with pytest.raises(BadOption, match=f"^{why} x$"):
         reject_person("--players", ["random", "human"], "x")
 

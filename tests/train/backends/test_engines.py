@@ -84,7 +84,7 @@ def test_player_options_name_an_engine_and_its_settings(plugin: object, model_di
         ("engine=strang", UnknownName, "Did you mean 'strange'"),
         ("engine=strange&worker=2", UnknownName, "Did you mean 'workers'"),
         ("engine=strange&workers=two", BadOption, "must be a whole number"),
-        ("workers=2", UnknownName, "option of a player"),
+        ("workers=2", UnknownName, "player option"),
         ("engine=shared", BadOption, "not available to players"),
         ("engine=vllm", BadOption, "Name it by URL"),
         ("engine=http://127.0.0.1:1&at_once=0", BadOption, "Use 1 or more concurrent requests"),

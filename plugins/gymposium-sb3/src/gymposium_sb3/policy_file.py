@@ -238,7 +238,7 @@ def _get_tensor(weights: Mapping[str, Tensor], name: str, dimensions: int) -> Te
     """Return a dense tensor of finite numbers. Raises `ValueError` for any other tensor or number of dimensions."""
     tensor = weights[name]
     if tensor.layout != torch.strided or tensor.device.type != "cpu" or not tensor.is_contiguous():
-        raise ValueError(f"{name} is incomplete")
+        raise ValueError(f"the tensor {name} is not a dense CPU tensor; save the policy again")
     if tensor.dim() != dimensions or not tensor.is_floating_point() or not tensor.isfinite().all():
         raise ValueError(f"{name} must have finite numbers in {dimensions} dimensions")
     return tensor

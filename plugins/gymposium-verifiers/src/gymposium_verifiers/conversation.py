@@ -80,8 +80,8 @@ class SeatConversation:
             )
         if trace.stop_condition is not None and trace.stop_condition not in BUDGETS:
             raise SeatStopped(
-                f"The match broke off: the agent of seat {self._seat} was stopped ({trace.stop_condition}). Give it "
-                f"more time (--env.player{self._seat}.timeout.rollout), or take away what stops it."
+                f"The match broke off: the agent of seat {self._seat} was stopped ({trace.stop_condition}). Raise "
+                f"--env.player{self._seat}.timeout.rollout, or remove the stop condition."
             )
         return Reply("", "context")
 

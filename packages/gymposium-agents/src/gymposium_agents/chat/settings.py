@@ -86,7 +86,7 @@ class PlayerSettings:
         names = {_OPTION_NAMES.get(field.name, field.name): field.name for field in fields(self)}
         for name in options:
             if name not in names and name not in others:
-                raise UnknownName("option of a player", name, {*names, *others})
+                raise UnknownName("player option", name, {*names, *others})
         own = [(names[name], value) for name, value in options.items() if name not in others]
         changed = replace(self, **convert_options(PlayerSettings, own))
         if "reading" in options and changed.reading == "lenient":

@@ -105,7 +105,7 @@ def make_server_settings(model: str, rank: int, options: Sequence[str]) -> list[
         if not equals:
             raise BadOption(f"Invalid --server-option {option}. Write NAME=VALUE.")
         if name not in known:
-            raise UnknownName("setting of a server", name, known)
+            raise UnknownName("server setting", name, known)
         pairs.append((name, value))
     number = convert_options(VllmSettings, [pair for pair in pairs if pair[0] == "servers"])
     servers = VllmSettings(**number).servers

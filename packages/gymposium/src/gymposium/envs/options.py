@@ -81,7 +81,7 @@ def _load(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> 
         known = {parameter.name for parameter in spec.parameters}
         for key in params:
             if key not in known:
-                hint = UnknownName(f"keyword of {spec.env_id}", key, known.union(keywords))
+                hint = UnknownName(f"{spec.env_id} keyword", key, known.union(keywords))
                 raise UnknownKeyword(f"__init__() got an unexpected keyword argument {key!r}. {hint}")
     return load_game(game, **params)
 
@@ -145,7 +145,7 @@ def check_options(options: Mapping[str, Any] | None, known: Sequence[str]) -> No
         if not known:
             raise BadOption(f"reset() takes no options here. Remove {key!r}.")
         if key not in known:
-            raise BadOption(str(UnknownName("option of reset", str(key), known)))
+            raise BadOption(str(UnknownName("reset option", str(key), known)))
 
 
 def check_seat(seat: int | str, seats: int) -> int | None:

@@ -110,7 +110,7 @@ def find_match_files(path: Path) -> list[Path]:
         return [path]
     files = [*find_forms(path, "matches.jsonl"), *find_forms(path, "matches/*.jsonl")]
     if not files:
-        hint = ""
+        hint = " Name a run's folder."
         if board_files := find_board_files(path):
             hint = (
                 f" It is a board. Name one of its match files, such as {board_files[0]}, or verify the whole board:  "

@@ -39,7 +39,7 @@ class EnvSession:
         for key in data:
             if key not in ("seed", "episode_id", *OPTIONS):
                 known = ", ".join(("seed", "episode_id", *OPTIONS))
-                raise WireError("VALIDATION_ERROR", f"Unknown option of reset: {key[:80]!r}. Options: {known}.")
+                raise WireError("VALIDATION_ERROR", f"Unknown reset option {key[:80]!r}. Options: {known}.")
         seed = data.get("seed")
         if seed is not None and (type(seed) is not int or not 0 <= seed <= GREATEST_SEED):
             raise WireError("VALIDATION_ERROR", f"seed={str(seed)[:80]} must be an integer from 0 to {GREATEST_SEED}.")
