@@ -10,8 +10,6 @@ import os
 import random
 import shutil
 import struct
-import subprocess
-import sys
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,6 +22,7 @@ import pytest
 import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import DQN, PPO
+from tests.commands import run_command
 
 from gymposium import load_game, make_player
 from gymposium.errors import BadOption, UnknownName
@@ -384,13 +383,13 @@ def test_existing_files_are_not_overwritten(trained: Path, tmp_path: Path, monke
 
 
 def test_command_trains_and_evaluates(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gymposium.cli.main", "sb3", "train", "kuhn_poker"]
-    arguments = ["--decisions", "128", "--out", "k.zip", "-n", "20", "--seed", "4"]
-    done = subprocess.run([*command, *arguments, "--json"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    arguments = ("sb3", "train", "kuhn_poker", "--decisions", "128", "--out", "k.zip", "-n", "20", "--seed", "4")
+    done = run_command(*arguments, "--json", folder=tmp_path, env=os.environ, learns=True)
+    assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["player"], found["decisions"], found["opponents"]["random"]["matches"]) == ("sb3:k.zip", 128, 20)
     assert "Saved to k.zip after 128 decisions" in done.stderr
-    again = subprocess.run([*command, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+    again = run_command(*arguments, folder=tmp_path, env=os.environ, learns=True)
     assert again.returncode == 2
     assert "already exists" in again.stderr
     assert "Traceback" not in again.stderr

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from tests.commands import run_python
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import Policy
@@ -237,13 +236,7 @@ for point in range(1, 100):
 def test_killed_writer_leaves_the_old_or_new_version(
     model_directory: Path, tmp_path: Path, what: str, before: list[Any], done: list[Any], least: int
 ) -> None:
-    process = subprocess.run(
-        [sys.executable, "-c", KILLED, str(model_directory), what, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+    process = run_python(KILLED, model_directory, what, tmp_path, folder=tmp_path, env=os.environ, learns=True)
     assert process.returncode == 0, process.stderr
     points = [json.loads(line) for line in process.stdout.splitlines()]
     assert len(points) > least

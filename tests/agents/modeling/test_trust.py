@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from tests.commands import run_command
 from transformers import modeling_utils
 
 from gymposium import make_player
@@ -120,16 +121,8 @@ def test_tokenizer_code_is_not_run(copy: Path, marker: Path) -> None:
 
 def test_never_prompts_at_the_terminal(model_with_code: Path, marker: Path) -> None:
     """A piped "y" answered transformers' question, and the code ran."""
-    command = [str(Path(sys.executable).with_name("gymposium")), "run", "tic_tac_toe"]
-    done = subprocess.run(
-        [*command, "--players", f"lm:{model_with_code},random", "-n", "1"],
-        input="y\n" * 9,
-        capture_output=True,
-        text=True,
-        cwd=marker.parent,
-        env=os.environ | {"HF_HUB_OFFLINE": "1"},
-        check=False,
-    )
+    command = ("run", "tic_tac_toe", "--players", f"lm:{model_with_code},random", "-n", "1")
+    done = run_command(*command, typed="y\n" * 9, folder=marker.parent, env=os.environ, learns=True)
     assert done.returncode == 2
     assert "contains Python code. It is not run" in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr

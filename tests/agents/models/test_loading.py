@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tests.commands import run_python
 from transformers import AutoTokenizer
 
 from gymposium.errors import BadOption, GymposiumError
@@ -86,7 +85,7 @@ def test_missing_bitsandbytes_names_the_package(wide_model: Path) -> None:
         "from gymposium_agents.models.loading import load_model\n"
         f"load_model({str(wide_model)!r}, load='4bit')\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = run_python(code, folder=wide_model, env=os.environ, learns=True)
     assert done.returncode != 0
     assert 'pip install "gymposium-agents[quantized]"' in done.stderr.splitlines()[-1]
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import torch
 from tests.agents.chat_server import Answer, ChatRequest, chat_server, completion, refusal
+from tests.commands import run_command
 
 from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium.games.registry import load_game
@@ -195,9 +196,10 @@ def test_tokens_and_cost_include_matches_before_resume(verb: str, others: Sequen
             "synth": ("synth", "--game", "kuhn_poker", "--players", f"{player},random", "--keep", "all"),
         }[verb]
         fails = True
-        stopped = gymposium(tmp_path, *who, "-n", "20", "--out", "here")
+        stopped = run_command(*who, "-n", "20", "--out", "here", folder=tmp_path, env=os.environ)
         fails = False
-        resumed = gymposium(tmp_path, "--allow", player, verb, "--resume", "here", *others)
+        resume = ("--allow", player, verb, "--resume", "here", *others)
+        resumed = run_command(*resume, folder=tmp_path, env=os.environ)
     assert stopped.returncode == 2
     assert resumed.returncode == 0, resumed.stderr
     (file,) = (tmp_path / "here").rglob("matches.jsonl")
@@ -331,8 +333,17 @@ def read_all_output(directory: Path) -> bytes:
     return b"\n".join(file.read_bytes() for file in sorted(directory.rglob("*")) if file.is_file())
 
 
-@pytest.mark.parametrize("verb", ["run", "eval"])
-@pytest.mark.parametrize("fails", [None, 401, 500], ids=["plays", "401", "500"])
+@pytest.mark.parametrize(
+    ("verb", "fails"),
+    [
+        ("run", None),
+        ("eval", 401),
+        ("run", 500),
+        pytest.param("eval", None, marks=pytest.mark.slow),
+        pytest.param("run", 401, marks=pytest.mark.slow),
+        pytest.param("eval", 500, marks=pytest.mark.slow),
+    ],
+)
 def test_commands_never_write_the_key(verb: str, fails: int | None, tmp_path: Path) -> None:
     """Files, stdout and stderr, with the library's log at its highest level and a server that repeats its requests."""
 
