@@ -29,7 +29,8 @@ from typing import Any
 MODULE = "gymposium.cli.main"
 LIBRARIES = (
     *("typer", "rich.console", "rich.progress", "rich.table", "rich.traceback"),
-    *("numpy", "scipy.special", "gymnasium", "pettingzoo", "pyspiel", "pydantic", "jinja2", "starlette.applications"),
+    *("numpy", "scipy.special", "scipy.optimize", "gymnasium", "pettingzoo", "pyspiel", "pydantic", "jinja2"),
+    *("starlette.applications", "hypothesis.stateful", "pettingzoo.test"),
 )
 LEARNING = (*LIBRARIES, "torch", "transformers", "peft", "tokenizers", "safetensors.torch", "accelerate")
 MODULES = (
