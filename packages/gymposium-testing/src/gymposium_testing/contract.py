@@ -22,7 +22,8 @@ class Effort:
     decisions: int
     """Number of decisions to play and compare, including the cost of starting matches.
 
-    Every check plays at least one whole match."""
+    Every check plays at least one whole match. It compares ever fewer positions of the match that exceeds the
+    number."""
     events: int
     """Number of events to replay when searching for worlds that a seat cannot distinguish."""
     draws: int

@@ -97,7 +97,8 @@ def play_steps(match: Match, rng: random.Random, moves: list[dict[int, str]] | N
 def play_matches(game: Game, seed: int, decisions: int) -> Iterator[Match]:
     """Play random matches, and yield them at each decision and at the end, until the budget is spent.
 
-    At least one match is played to its end. A yielded match continues when the iterator advances."""
+    At least one match is played to its end. The match that exceeds the budget is yielded at growing distances, and at
+    its end. A yielded match continues when the iterator advances."""
     return (match for [match] in play_copies(game, seed, decisions, 1))
 
 
@@ -108,11 +109,17 @@ def play_copies(game: Game, seed: int, decisions: int, count: int = 2) -> Iterat
         decisions -= START_COST
         first, *others = matches = [game.new(derive_match_seed(seed, number)) for _ in range(count)]
         moves: list[dict[int, str]] = []
+        skipped = distance = 0
         for _ in play_steps(first, stream(seed, "moves", number), moves):
             for other in others if moves else ():
                 other.apply(moves[-1])
+            if skipped < distance and first.to_move():
+                skipped += 1
+                continue
             yield matches
             decisions -= 1
+            skipped = 0
+            distance += decisions < 0
         number += 1
 
 

@@ -26,6 +26,8 @@ from gymposium_testing.contract import (
 from gymposium_testing.positions import Snapshot
 from gymposium_testing.walk import START_COST, AnyPlayer, derive_match_seed, play_moves, play_steps, play_to_end
 
+_MAX_CUTS = 20
+"""Number of positions of a match that are loaded."""
 _DO = "rebuild the match, chance included, from the events alone; with the seed, repeat the original draws."
 
 
@@ -47,15 +49,22 @@ def prefixes_load_and_continue(game: Game, seed: int = 0, effort: Effort = NORMA
     while left > 0:
         match = game.new(derive_match_seed(seed, number))
         moves: list[dict[int, str]] = []
-        cuts = [Snapshot.from_match(now) for now in play_steps(match, stream(seed, "moves", number), moves)]
-        every = max(1, len(cuts) // 12)
-        for turn, cut in list(enumerate(cuts))[::every]:
+        cuts: dict[int, Snapshot] = {}
+        every = 1
+        for turn, now in enumerate(play_steps(match, stream(seed, "moves", number), moves)):
+            if turn % every == 0:
+                cuts[turn] = Snapshot.from_match(now)
+            if len(cuts) > _MAX_CUTS:
+                every *= 2
+                cuts = {turn: cut for turn, cut in cuts.items() if turn % every == 0}
+        end = Snapshot.from_match(match)
+        for turn, cut in cuts.items():
             piece = game.load(list(cut.events), match.seed)
             where = f"{game.name}, after {format_events(cut.events)}"
             cut.compare(piece, "a position loaded from its events differs", where=where, fix=_DO)
             play_moves(piece, moves[turn:])
             what = f"loaded with its seed {match.seed} and continued with the same moves, the match diverges"
-            cuts[-1].compare(
+            end.compare(
                 piece,
                 what,
                 where=f"{game.name}, loaded after {quantity(len(cut.events), 'event')}",
