@@ -27,6 +27,7 @@ from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.reading import build_config, change_config, parse_json_config, parse_toml_config
 from gymposium_train.config.writing import config_to_data, config_to_json, config_to_toml
 from gymposium_train.credit.gae import GaeSettings
+from gymposium_train.credit.grpo import GrpoSettings
 from gymposium_train.objective.gspo import GspoSettings
 
 HUB = "Qwen/Qwen3-0.6B"
@@ -112,6 +113,14 @@ def test_python_tables_are_completed_without_mutation() -> None:
     assert TrainConfig(games=("tic_tac_toe",), optimizer=named.optimizer).optimizer == mine
     again = pickle.loads(pickle.dumps(named))
     assert change_config(again, "model.name=").optimizer == mine
+
+
+def test_pretrained_models_learn_without_a_critic() -> None:
+    assert SMALL.credit.kind == "gae"
+    assert NAMED.credit == GrpoSettings()
+    assert change_config(NAMED, "model.name=") == SMALL
+    assert change_config(NAMED, "credit.lam=0.5").credit.kind == "gae"
+    assert parse_json_config(config_to_json(NAMED)) == NAMED
 
 
 def test_pretrained_critic_has_a_lower_learning_rate() -> None:

@@ -49,7 +49,7 @@ def test_named_model_keeps_its_prompting() -> None:
     assert bare.prompting.max_tokens == 24
     thinking = fit("mail", given=("model.name=some/model", "prompting.reply=tools", "prompting.thinking=true"))
     assert thinking.prompting.max_tokens == 512
-    assert named.credit.critic.scale is not None
+    assert fit("leduc_poker", given=("model.name=some/model", "credit.kind=gae")).credit.critic.scale is not None
     named = fit("mail", given=("model.name=some/model", "prompting.context=state"))
     assert (named.prompting.context, named.model.small.prose) == ("state", None)
 

@@ -65,8 +65,8 @@ PRETRAINED: Mapping[str, Any] = MappingProxyType(
     }
 )
 """The defaults of a pretrained model, by dotted name, where they may differ from those of the settings classes. The
-learning rate suits a LoRA. `credit.critic` applies only to credits with a critic. The values come from trials
-(docs/decisions/0042)."""
+learning rate suits a LoRA. `credit` applies to `credit.kind=gae`, which is not the default of pretrained models. The
+values come from trials (docs/decisions/0042)."""
 ALL_WEIGHTS = 2e-5
 """The default learning rate for training all weights of a pretrained model: a tenth of a LoRA's (Schulman & Thinking
 Machines Lab, 2025)."""
@@ -80,10 +80,19 @@ def find_defaults(model: Model) -> dict[str, Any]:
     directory = Path(model.name)
     has_player = (directory / PlayerSettings.FILE).is_file()
     asked = {**(_read_player_settings(PlayerSettings.beside(directory)) if has_player else {}), "cold_start.steps": 0}
-    if has_player and _is_small(directory):
+    if not is_pretrained(model):
         return asked
     whole = {"optimizer.learning_rate": ALL_WEIGHTS, "cold_start.tune": "full"} if _trains_all_weights(model) else {}
     return {**PRETRAINED, **whole, **asked}
+
+
+def is_pretrained(model: Model) -> bool:
+    """Return True if a config's defaults for this model are those of a pretrained one: a named model, except a small
+    one that was trained here."""
+    if model.name is None:
+        return False
+    directory = Path(model.name)
+    return not ((directory / PlayerSettings.FILE).is_file() and _is_small(directory))
 
 
 def _trains_all_weights(table: Settings) -> bool:

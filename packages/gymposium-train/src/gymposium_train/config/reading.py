@@ -44,7 +44,7 @@ def change_config(config: TrainConfig, *overrides: str) -> TrainConfig:
     """Return the config with some settings changed: `change_config(config, "steps=5")`. If the model or the objective
     changes, omitted settings get the new defaults. Raises the same errors as `build_config`, and `BadOption` for text
     that is not NAME=VALUE."""
-    names = [*list_omitted(config), *({"mismatch"} - config.model_fields_set)]
+    names = [*list_omitted(config), *({"credit", "mismatch"} - config.model_fields_set)]
     defaults = [Override(tuple(name.split(".")), BACK_TO_DEFAULT, name) for name in names]
     return build_config(apply_overrides(config_to_data(config), defaults), map(parse_override, overrides))
 

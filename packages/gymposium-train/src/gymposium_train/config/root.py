@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_train.config.backend import BACKENDS, BackendSettings, LocalSettings
-from gymposium_train.config.defaults import fill_defaults
+from gymposium_train.config.defaults import fill_defaults, is_pretrained
 from gymposium_train.config.engine import ENGINES, Engine, find_engine, make_engine_table
 from gymposium_train.config.learn import (
     MISMATCHES,
@@ -26,6 +26,7 @@ from gymposium_train.config.model import Model
 from gymposium_train.config.play import Overlong, Pool, Prompting, RolloutSettings, Share, Stage
 from gymposium_train.config.source import SOURCES, MatchSettings, SourceSettings
 from gymposium_train.credit.gae import GaeSettings
+from gymposium_train.credit.grpo import GrpoSettings
 from gymposium_train.credit.make import CREDITS
 from gymposium_train.credit.protocol import CreditSettings
 from gymposium_train.objective.make import OBJECTIVES
@@ -74,7 +75,8 @@ class TrainConfig(Settings):
     """The stages of the curriculum, in order."""
     pool: Pool = Field(default_factory=Pool)
     credit: Annotated[CreditSettings, CREDITS] = Field(default_factory=GaeSettings)
-    """How rewards become an advantage for each turn. Plugins add kinds with the hook `gymposium_credits`."""
+    """How rewards become an advantage for each turn. Default: `gae`, or `grpo` with a pretrained model. Plugins add
+    kinds with the hook `gymposium_credits`."""
     objective: Annotated[ObjectiveSettings, OBJECTIVES] = Field(default_factory=PpoSettings)
     """The policy loss. Plugins add kinds with the hook `gymposium_objectives`."""
     entropy: Entropy = Field(default_factory=Entropy)
@@ -112,8 +114,10 @@ class TrainConfig(Settings):
 
     @model_validator(mode="after")
     def _complete_settings(self) -> TrainConfig:
+        if "credit" not in self.model_fields_set and is_pretrained(self.model):
+            object.__setattr__(self, "credit", GrpoSettings())  # it is frozen for callers
         for name, table in fill_defaults(self, self.model, self.backend.other_defaults).items():
-            object.__setattr__(self, name, table)  # it is frozen for callers
+            object.__setattr__(self, name, table)
         if self.objective.prefers_decoupled and "mismatch" not in self.model_fields_set:
             object.__setattr__(self, "mismatch", DecoupledMismatch())
         if self.backend.kind != "local" and "engine" not in self.model_fields_set:
