@@ -28,6 +28,8 @@ TEMPERATURE = 0.8
 RANK = 5
 """Of the LoRA: no two processes can share it out evenly."""
 PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16")
+WAYS = (("full", "shard"), ("lora", "shard"), ("lora", "replicate"))
+"""What is trained, and how several processes hold the model."""
 PLAIN = {"epochs": 1, "minibatches": 1, "max_grad_norm": 1e9}
 
 CASES: dict[str, tuple[str, Loss, dict[str, Any]]] = {
@@ -36,6 +38,11 @@ CASES: dict[str, tuple[str, Loss, dict[str, Any]]] = {
         "lora",
         Loss(Gspo(GspoSettings()), kl=Kl(weight=0.3, estimator="k3")),
         {"layout": "packed", "token_budget": 250},
+    ),
+    "LoRA, replicated": (
+        "lora",
+        Loss(critic=Critic(), kl=Kl(weight=0.3, estimator="k3")),
+        {"layout": "packed", "token_budget": 250, "parallel": "replicate"},
     ),
     "all weights, padded, critic": ("full", Loss(critic=Critic()), {"layout": "padded", "token_budget": 100_000}),
     "all weights, packed, checkpointing": (
@@ -54,6 +61,11 @@ MOVING: dict[str, tuple[str, Loss, dict[str, Any]]] = {
         "lora",
         Loss(critic=Critic(), kl=Kl(weight=0.1, estimator="k1")),
         {"layout": "padded", "target_kl": 1.0, "epochs": 2, "minibatches": 4},
+    ),
+    "LoRA as a whole": (
+        "lora",
+        Loss(critic=Critic(), kl=Kl(weight=0.1, estimator="k1")),
+        {"layout": "padded", "target_kl": 1.0, "epochs": 2, "minibatches": 4, "parallel": "replicate"},
     ),
     "all weights": (
         "full",
@@ -93,7 +105,7 @@ class LearnerParts:
     learner: Learner
     local: LocalLearner
     whole: Any
-    """The model that is played; None in the second process."""
+    """The model that is played. None in the second process if the model is sharded."""
 
     def do(self, work: Callable[[], None]) -> None:
         """Let the first process do the work, and the second follow."""
@@ -112,8 +124,8 @@ def make(directory: Path, world: Processes, case: tuple[str, Loss, dict[str, Any
     loaded = model(directory, tune, optimizer.precision)
     loss = replace(loss, temperature=TEMPERATURE)
     whole = None
-    if world.size == 1:
-        local = LocalLearner(loaded.model, loaded.pad, optimizer, loss=loss)
+    if world.size == 1 or optimizer.parallel == "replicate":
+        local = LocalLearner(loaded.model, loaded.pad, optimizer, loss=loss, world=world)
     else:  # only the first process has weights
         whole = loaded.model if world.leads else None
         empty = without_weights(directory, tune, optimizer.precision)
@@ -123,7 +135,7 @@ def make(directory: Path, world: Processes, case: tuple[str, Loss, dict[str, Any
             local.critic.layer.weight.normal_(std=0.1, generator=torch.Generator().manual_seed(1))
     if world.size == 1:
         return LearnerParts(local, local, loaded.model)
-    return LearnerParts(DistributedLearner(local, whole), local, whole)
+    return LearnerParts(DistributedLearner(local, whole), local, whole if local.is_sharded else loaded.model)
 
 
 def gradients(directory: Path, rows: list[Row], world: Processes, name: str) -> dict[str, Any]:
@@ -131,7 +143,7 @@ def gradients(directory: Path, rows: list[Row], world: Processes, name: str) -> 
     tune, loss, how = {**CASES, **EXPERTS}[name]
     made = make(directory, world, (tune, loss, {**PLAIN, **how}))
     mine = made.learner
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"sums": note_sums(made.local)}
 
     def work() -> None:
         found["metrics"] = mine.update(mine.annotate(rows), learning_rate=0.0, entropy_weight=0.05)
@@ -142,6 +154,20 @@ def gradients(directory: Path, rows: list[Row], world: Processes, name: str) -> 
         n: all_gather_tensor(p.grad) for n, p in made.local._stepper.named.items() if p.grad is not None
     }
     return found
+
+
+def note_sums(local: LocalLearner) -> list[bool]:
+    """A list of whether the backward pass of each micro-batch sums gradients, if they are summed once per step."""
+    noted: list[bool] = []
+    if (model := local._passes._summing) is not None:
+        tell = model.set_requires_gradient_sync
+
+        def note(sums: bool) -> None:
+            noted.append(sums)
+            tell(sums)
+
+        model.set_requires_gradient_sync = note
+    return noted
 
 
 def moving(
@@ -181,10 +207,17 @@ def moving(
     return found
 
 
-def moved(directory: Path, rows: list[Row], world: Processes, tune: str, precision: Precision) -> dict[str, Any]:
-    """The share of the weights that small steps change, and the last step's loss."""
-    made = make(directory, world, (tune, Loss(), {"layout": "packed", "precision": precision, "epochs": 1}))
+def moved(
+    directory: Path, rows: list[Row], world: Processes, tune: str, precision: Precision, parallel: str
+) -> dict[str, Any]:
+    """The share of the weights that small steps change, the last step's loss, and number types."""
+    settings = {"layout": "packed", "precision": precision, "epochs": 1, "parallel": parallel}
+    made = make(directory, world, (tune, Loss(), settings))
     mine = made.learner
+    computed: set[torch.dtype] = set()
+    for layer in made.local.model.modules():
+        if isinstance(layer, torch.nn.Linear):
+            layer.register_forward_pre_hook(lambda layer, _: computed.add(layer.weight.dtype))
     before = weights(made.local)
     found: dict[str, Any] = {}
 
@@ -198,6 +231,7 @@ def moved(directory: Path, rows: list[Row], world: Processes, tune: str, precisi
     learned = {name: tensor for name, tensor in before.items() if "embed_positions" not in name}
     changed = sum(int((after[name] != tensor).sum()) for name, tensor in learned.items())
     found["share"] = changed / sum(tensor.numel() for tensor in learned.values())
+    found["computed"] = computed
     found["types"] = {(p.dtype, None if p.grad is None else p.grad.dtype) for p in made.local._stepper.named.values()}
     return found
 
@@ -216,8 +250,8 @@ def everything(
     found |= {name: gradients(experts, rows, world, name) for name in EXPERTS}
     found |= {name: moving(directory, rows, world, name) for name in MOVING}
     found["moved"] = {
-        (tune, precision): moved(directory, rows, world, tune, precision)
-        for tune in ("full", "lora")
+        (tune, precision, parallel): moved(directory, rows, world, tune, precision, parallel)
+        for tune, parallel in WAYS
         for precision in PRECISIONS
     }
     for name in MOVING:

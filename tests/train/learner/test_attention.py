@@ -10,6 +10,9 @@ from tests.agents.modeling.largest_tensor import LargestTensor
 from torch import Tensor
 from transformers import AutoModelForCausalLM, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen3Config
 
+from gymposium.errors import BadOption
+from gymposium_train.config import Optimizer
+from gymposium_train.learner import LocalLearner
 from gymposium_train.learner.trunk import Trunk
 
 SIZE: dict[str, Any] = {
@@ -92,3 +95,43 @@ def test_memory_does_not_grow_quadratically_with_row_length(kind: str) -> None:
         sizes[attention] = largest.nbytes
     assert sizes["blocks"] == 2048 * 48 * 4  # the widest layer's activations
     assert sizes["dense"] >= 2048 * 2048
+
+
+@pytest.mark.parametrize(
+    ("wanted", "device", "dtype", "capability", "expected"),
+    [
+        ("auto", "cuda", torch.bfloat16, (9, 0), "varlen"),
+        ("auto", "cuda", torch.bfloat16, (7, 5), "blocks"),
+        ("auto", "cuda", torch.float32, (9, 0), "blocks"),
+        ("auto", "cpu", torch.bfloat16, None, "blocks"),
+        ("varlen", "cuda", torch.bfloat16, (8, 6), "varlen"),
+        ("blocks", "cuda", torch.bfloat16, (9, 0), "blocks"),
+        ("dense", "cuda", torch.bfloat16, (9, 0), "dense"),
+    ],
+)
+def test_attention_follows_the_learning_device(
+    wanted: Any, device: str, dtype: torch.dtype, capability: Any, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also on a copy in CPU memory, which checks the architecture without FlashAttention."""
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    trunk = Trunk(make_model("grouped heads"))
+    assert trunk.pack(wanted, device=torch.device(device), dtype=dtype)
+    assert trunk.attention == expected
+
+
+def test_unsupported_attention_is_refused() -> None:
+    with pytest.raises(BadOption, match=r"model.attention = varlen: .* heads of 8 in float32 on cpu"):
+        LocalLearner(make_model("grouped heads"), 0, Optimizer(layout="packed"), attention="varlen")
+
+
+def test_attention_is_chosen_for_the_number_type_of_the_computation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All weights are loaded in float32 and computed in bfloat16."""
+    asked: list[torch.dtype] = []
+
+    def choose(model: Any, wanted: Any, device: torch.device, dtype: torch.dtype) -> str:
+        asked.append(dtype)
+        return "blocks"
+
+    monkeypatch.setattr("gymposium_train.learner.trunk.choose_attention", choose)
+    LocalLearner(make_model("grouped heads"), 0, Optimizer(layout="packed", precision="bf16"))
+    assert asked == [torch.bfloat16]

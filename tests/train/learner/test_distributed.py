@@ -75,6 +75,9 @@ def test_two_processes_learn_the_same_as_one(
     for name in (*child.CASES, *child.EXPERTS):
         assert distance(first[name]["gradients"], alone[name]["gradients"]) < CLOSE, name
         assert all(torch.equal(g, second[name]["gradients"][n]) for n, g in first[name]["gradients"].items()), name
+        sums = first[name]["sums"]
+        if name.startswith("LoRA, p"):  # sharded
+            assert sums.count(True) == 1 < len(sums), name
         assert first[name]["metrics"] == pytest.approx(alone[name]["metrics"], rel=1e-4, abs=1e-5), name
         assert first[name]["scores"] == [pytest.approx(one, abs=1e-5) for one in alone[name]["scores"]], name
     for name in child.MOVING:
@@ -94,13 +97,17 @@ def test_two_processes_learn_the_same_as_one(
 
 def check_precision(alone: dict[str, Any], first: dict[str, Any], second: dict[str, Any]) -> None:
     """With sharded weights too, as many weights change in bf16 as in fp32."""
-    for tune in ("full", "lora"):
-        shares = [found["moved"][tune, p]["share"] for found in (alone, first, second) for p in child.PRECISIONS]
+    for tune, parallel in child.WAYS:
+        ways = [(tune, precision, parallel) for precision in child.PRECISIONS]
+        shares = [found["moved"][way]["share"] for found in (alone, first, second) for way in ways]
         assert shares[0] > 0.95
         assert shares == pytest.approx([shares[0]] * 6, abs=0.01)
-        losses = [found["moved"][tune, p]["loss"] for found in (alone, first) for p in child.PRECISIONS]
+        losses = [found["moved"][way]["loss"] for found in (alone, first) for way in ways]
         assert losses == pytest.approx([losses[0]] * 4, rel=0.02)
-    assert losses[1] == pytest.approx(losses[3], rel=0.002)  # a LoRA computes in parts as it does whole
+        if tune == "lora":
+            assert losses[1] == pytest.approx(losses[3], rel=0.002)  # a LoRA computes in parts as it does whole
+        for found in (alone, first, second):  # adapters, too
+            assert found["moved"][ways[1]]["computed"] == {torch.bfloat16}
     types = {one for found in (alone, first) for moved in found["moved"].values() for one in moved["types"]}
     assert types == {(torch.float32, torch.float32)}
 

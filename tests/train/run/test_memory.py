@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from gymposium_agents.models.loading import load_skeleton
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import change_config
 from gymposium_train.run import memory as room
-from gymposium_train.run.memory import choose_layout, estimate_memory, find_fitting_settings
+from gymposium_train.run.memory import LearningDevices, estimate_memory
+from gymposium_train.run.passes import choose_parallel, choose_passes, find_fitting_settings
 
 
 def config(model: Path, *given: str) -> TrainConfig:
@@ -32,23 +35,24 @@ def test_layout_follows_model_and_memory(model_directory: Path, monkeypatch: pyt
     for how in (("shared", "false"), ("packed", "false"), ("packed", "true")):
         given = change_config(mine, f"optimizer.layout={how[0]}", f"optimizer.checkpointing={how[1]}")
         sizes[how] = estimate_memory(given).total
-        assert choose_layout(given) is given
+        complete = change_config(given, "optimizer.token_budget=4096")
+        assert choose_passes(complete) is complete
     assert sizes["packed", "true"] < min(sizes["packed", "false"], sizes["shared", "false"])
     limit_device_memory(2 * max(sizes.values()), monkeypatch)
-    assert read_layout(choose_layout(mine)) == ("shared", False)
+    assert read_layout(choose_passes(mine)) == ("shared", False)
     limit_device_memory(2 * max(sizes.values()) - 2, monkeypatch)
-    assert read_layout(choose_layout(mine))[0] == "packed" or sizes["packed", "false"] > sizes["shared", "false"]
+    assert read_layout(choose_passes(mine))[0] == "packed" or sizes["packed", "false"] > sizes["shared", "false"]
     limit_device_memory(1, monkeypatch)
-    assert read_layout(choose_layout(mine)) == ("packed", True)
-    assert read_layout(choose_layout(change_config(mine, "optimizer.checkpointing=false"))) == ("packed", False)
-    assert read_layout(choose_layout(change_config(mine, "optimizer.layout=padded"))) == ("padded", True)
+    assert read_layout(choose_passes(mine)) == ("packed", True)
+    assert read_layout(choose_passes(change_config(mine, "optimizer.checkpointing=false"))) == ("packed", False)
+    assert read_layout(choose_passes(change_config(mine, "optimizer.layout=padded"))) == ("padded", True)
 
 
 def test_distributed_runs_pack_and_small_models_share(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_layout(choose_layout(TrainConfig(games=("tic_tac_toe",)))) == ("shared", False)
+    assert read_layout(choose_passes(TrainConfig(games=("tic_tac_toe",)))) == ("shared", False)
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert read_layout(choose_layout(TrainConfig(games=("tic_tac_toe",)))) == ("packed", False)
-    assert read_layout(choose_layout(config(model_directory))) == ("packed", False)
+    assert read_layout(choose_passes(TrainConfig(games=("tic_tac_toe",)))) == ("packed", False)
+    assert read_layout(choose_passes(config(model_directory))) == ("packed", False)
 
 
 def test_reference_and_own_engine_add_weights(model_directory: Path) -> None:
@@ -72,3 +76,74 @@ def test_suggests_settings_that_fit(model_directory: Path, monkeypatch: pytest.M
     assert needed.fits
     limit_device_memory(1_000, monkeypatch)
     assert find_fitting_settings(mine) is None
+
+
+GIB = 2**30
+
+
+def find_passes(found: TrainConfig) -> tuple[Any, Any, Any]:
+    optimizer = found.optimizer
+    return optimizer.layout, optimizer.checkpointing, optimizer.token_budget
+
+
+def test_gpus_pack_rows_and_size_passes_from_memory(model_directory: Path) -> None:
+    mine = config(model_directory)
+    packed = change_config(mine, "optimizer.layout=packed")
+    needed = estimate_memory(packed, devices=LearningDevices(True, GIB))
+    spare = needed.learner.activations + needed.learner.logits
+
+    def passes(memory: int, *given: str, is_gpu: bool = True) -> tuple[Any, Any, Any]:
+        return find_passes(choose_passes(change_config(mine, *given), LearningDevices(is_gpu, memory)))
+
+    assert passes(1_000 * GIB) == ("packed", False, 65_536)
+    assert passes(1_000 * GIB, is_gpu=False) == ("shared", False, 4_096)
+    assert passes(1_000 * GIB, "optimizer.token_budget=500") == ("packed", False, 500)
+    assert passes(1) == ("packed", True, 1_024)
+    layout, checkpointing, tokens = passes(2 * (needed.resting + max(4 * spare, needed.cache)))
+    assert (layout, checkpointing) == ("packed", False)
+    assert 4_096 < tokens <= 65_536
+    chosen = change_config(packed, f"optimizer.token_budget={tokens}")
+    most = needed.resting + max(4.2 * spare, needed.cache)
+    assert estimate_memory(chosen, devices=LearningDevices(True, GIB)).total <= most
+
+
+def test_memory_of_a_vllm_server_is_left_out(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit_device_memory(80 * GIB, monkeypatch)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    share = 'engine.arguments=["--gpu-memory-utilization", "0.4"]'
+    for given, memory in ((("engine.kind=own",), 80), (("engine.kind=vllm", share), 48)):
+        found = LearningDevices.find(change_config(TrainConfig(games=("tic_tac_toe",)), *given, "model.tune=lora"))
+        assert found == LearningDevices(True, memory * GIB, 1)
+    apart = ("engine.kind=vllm", share, 'engine.devices=["1"]', "model.tune=lora")
+    assert LearningDevices.find(change_config(TrainConfig(games=("tic_tac_toe",)), *apart)).memory == 80 * GIB
+
+
+def test_small_models_with_a_lora_are_replicated(model_directory: Path) -> None:
+    size = sum(p.numel() * p.element_size() for p in load_skeleton(model_directory).parameters())
+
+    def parallel(memory: float, *given: str, processes: int = 2) -> Any:
+        devices = LearningDevices(True, round(memory), processes)
+        return choose_parallel(config(model_directory, *given), devices).optimizer.parallel
+
+    assert parallel(5 * size, "model.tune=lora") == "replicate"
+    assert parallel(3 * size, "model.tune=lora") == "shard"
+    assert parallel(5 * size, "model.tune=full") == "shard"
+    assert parallel(3 * size, "model.tune=lora", "optimizer.parallel=replicate") == "replicate"
+    assert parallel(5 * size, "model.tune=lora", processes=1) is None
+
+
+def test_processes_share_the_memory_of_a_sharded_model(model_directory: Path) -> None:
+    mine = config(model_directory, "model.tune=full", "kl.weight=0.1", "optimizer.layout=packed")
+    alone, two, eight = (estimate_memory(mine, 100, LearningDevices(True, GIB, n)) for n in (1, 2, 8))
+    assert (two.learner.gradients, two.learner.optimizer) == (
+        alone.learner.gradients // 2,
+        alone.learner.optimizer // 2,
+    )
+    assert two.reference == alone.reference // 2
+    assert two.learner.weights == alone.learner.weights // 2 + two.learner.gathered
+    assert eight.total < two.total
+    assert two.learner.activations == alone.learner.activations
+    copied = change_config(mine, "optimizer.parallel=replicate")
+    assert estimate_memory(copied, 100, LearningDevices(True, GIB, 2)).total == alone.total

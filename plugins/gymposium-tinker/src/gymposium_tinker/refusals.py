@@ -19,6 +19,7 @@ WITHOUT_EFFECT = (
             "optimizer.precision",
             "optimizer.token_budget",
             "optimizer.layout",
+            "optimizer.parallel",
             "optimizer.checkpointing",
             "optimizer.max_bad_steps",
         ),

@@ -187,12 +187,13 @@ def load_model(
     trust: Trust = NO_TRUST,
     *,
     dtype: torch.dtype | None = None,
+    device: torch.device | None = None,
 ) -> LoadedModel:
     """Load a causal language model and its tokenizer and, with `adapter`, a LoRA on top of it. `name` is a directory or
     a hub name. Weights are loaded as `dtype`, by default float32 on a CPU and the checkpoint's type on a GPU. With
     `load="4bit"`, the weights of linear layers are quantized while they are read. They compute in `dtype`, by default
-    float32 on a CPU and bfloat16 on a GPU. `trust` controls code and pickles in the model's files. Both are rejected by
-    default.
+    float32 on a CPU and bfloat16 on a GPU. Weights that are not quantized are put on `device`, by default the current
+    GPU if there is one. `trust` controls code and pickles in the model's files. Both are rejected by default.
 
     Raises `GymposiumError` if the model does not exist, if weights are missing or of another shape, or if the tokenizer
     has no chat template or end of turn. Raises `MissingExtra` if 4-bit loading is not installed."""
@@ -212,8 +213,8 @@ def load_model(
         keep_unpacked(model)
     if adapter is not None:
         model = load_lora(model, adapter)
-    if gpu and load is None:
-        model = model.to("cuda")
+    if load is None:
+        model = model.to(device or ("cuda" if gpu else "cpu"))
     model.eval()
     return LoadedModel(model, chat, trust)
 

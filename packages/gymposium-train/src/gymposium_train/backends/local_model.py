@@ -9,11 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.engines.adapters import compute_lora_digest
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.backends.models import (
+    META,
     find_cold_start_model,
     find_initial_model,
     load_for_imitation,
@@ -24,6 +27,8 @@ from gymposium_train.backends.models import (
 from gymposium_train.backends.protocol import BackendStart
 from gymposium_train.backends.publishing import Publisher, make_publisher
 from gymposium_train.config import TrainConfig
+from gymposium_train.config.learn import Parallel
+from gymposium_train.config.model import Tune
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.distributed import DistributedLearner
 from gymposium_train.learner.parallel.world import ALONE, Processes
@@ -86,21 +91,43 @@ class LearningStart:
     imitates: bool = False
 
 
+def replicates(config: TrainConfig, tune: Tune) -> bool:
+    """Return True if each of several processes holds the whole model while it trains these weights. A run that
+    replicates its LoRA shards a cold start of all weights, which needs far more memory."""
+    return config.optimizer.parallel == "replicate" and (tune == "lora" or config.model.tune == "full")
+
+
 @contextmanager
 def open_imitation(start: BackendStart) -> Iterator[LocalModel]:
-    """Yield the model before the cold start, with its learner. With several processes, the first one holds a complete
-    copy to evaluate and save."""
-    config, world, dumps = start.config, start.world, start.directory.dumps
-    model = find_initial_model(start.directory, config)
-    if world.size == 1:
-        yield load_imitator(config, model, dumps)
+    """Yield the model before the cold start, with its learner."""
+    config, model = start.config, find_initial_model(start.directory, start.config)
+    if start.world.size == 1:
+        yield load_imitator(config, model, start.directory.dumps)
         return
-    whole = load_for_imitation(config, model)
-    world.command(LearningStart(config, model, imitates=True))
-    empty = load_for_imitation(config, model, empty=True)
-    learner = DistributedLearner(make_imitation_learner(config, empty, world, dumps, weights=whole.model), whole.model)
+    message, tune = LearningStart(config, model, imitates=True), config.cold_start.tune
+    loaded, learner = _distribute(start, message, tune, load_for_imitation, make_imitation_learner)
     with learner.leading():
-        yield LocalModel(config, whole, learner, imitates=model)
+        yield LocalModel(config, loaded, learner, imitates=model)
+
+
+def _distribute(
+    start: BackendStart,
+    message: LearningStart,
+    tune: Tune,
+    load: Callable[[TrainConfig, str | Path, torch.device | None], LoadedModel],
+    make_learner: Callable[..., LocalLearner],
+) -> tuple[LoadedModel, DistributedLearner]:
+    """Load a model in all processes. Returns this process's model and its learner. If the model is sharded, a complete
+    copy in CPU memory is returned, which plays and is saved."""
+    config, world, dumps = start.config, start.world, start.directory.dumps
+    if replicates(config, tune):
+        loaded = load(config, message.model, None)
+        world.command(message)
+        return loaded, DistributedLearner(make_learner(config, loaded, world, dumps))
+    whole = load(config, message.model, torch.device("cpu"))
+    world.command(message)
+    local = make_learner(config, load(config, message.model, META), world, dumps, weights=whole.model)
+    return whole, DistributedLearner(local, whole.model)
 
 
 def load_imitator(config: TrainConfig, name: str | Path, dumps: Path) -> LocalModel:
@@ -118,27 +145,23 @@ def make_imitation_learner(
     weights: Any | None = None,
 ) -> LocalLearner:
     """Make this process's learner for imitation. `weights` is as in `LocalLearner`."""
-    return _make_learner(config, loaded, Loss(legality=config.legality_weight), world, dumps, weights)
+    return _make_learner(
+        config, loaded, config.cold_start.tune, Loss(legality=config.legality_weight), world, dumps, weights
+    )
 
 
 @contextmanager
 def open_reinforcement(start: BackendStart) -> Iterator[LocalModel]:
-    """Yield the model after the cold start, with its learner. With several processes, a copy in CPU memory plays and is
-    saved."""
-    config, world, dumps = start.config, start.world, start.directory.dumps
-    model = find_cold_start_model(start.directory, config)
-    loaded = load_for_reinforcement(config, model)
-    if world.size == 1:
-        yield LocalModel(config, loaded, make_reinforcement_learner(config, loaded, world, dumps))
+    """Yield the model after the cold start, with its learner."""
+    config, model = start.config, find_cold_start_model(start.directory, start.config)
+    if start.world.size == 1:
+        loaded = load_for_reinforcement(config, model)
+        yield LocalModel(config, loaded, make_reinforcement_learner(config, loaded, start.world, start.directory.dumps))
         return
-    world.command(LearningStart(config, model))
-    whole = LoadedModel(loaded.model.to("cpu"), loaded.chat)
-    local = make_reinforcement_learner(
-        config, load_for_reinforcement(config, model, empty=True), world, dumps, weights=whole.model
-    )
-    learner = DistributedLearner(local, whole.model)
+    message, tune = LearningStart(config, model), config.model.tune
+    loaded, learner = _distribute(start, message, tune, load_for_reinforcement, make_reinforcement_learner)
     with learner.leading():
-        yield LocalModel(config, whole, learner)
+        yield LocalModel(config, loaded, learner)
 
 
 def make_reinforcement_learner(
@@ -150,16 +173,23 @@ def make_reinforcement_learner(
     weights: Any | None = None,
 ) -> LocalLearner:
     """Make this process's learner for reinforcement learning. `weights` is as in `LocalLearner`."""
-    return _make_learner(config, loaded, Loss.from_config(config), world, dumps, weights)
+    return _make_learner(config, loaded, config.model.tune, Loss.from_config(config), world, dumps, weights)
 
 
 def _make_learner(
-    config: TrainConfig, loaded: LoadedModel, loss: Loss, world: Processes, dumps: Path | None, weights: Any | None
+    config: TrainConfig,
+    loaded: LoadedModel,
+    tune: Tune,
+    loss: Loss,
+    world: Processes,
+    dumps: Path | None,
+    weights: Any | None,
 ) -> LocalLearner:
+    parallel: Parallel = "replicate" if replicates(config, tune) else "shard"
     return LocalLearner(
         loaded.model,
         loaded.pad,
-        config.optimizer,
+        config.optimizer.model_copy(update={"parallel": parallel}),
         attention=config.model.attention,
         loss=loss,
         dumps=dumps,

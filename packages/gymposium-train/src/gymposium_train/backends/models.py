@@ -21,6 +21,9 @@ from gymposium_train.config.model import Tune
 from gymposium_train.learner.precision import choose_compute_type
 from gymposium_train.learner.tensor_files import copy_weights
 
+META = torch.device("meta")
+"""The device of models without weights."""
+
 
 def find_initial_model(directory: RunDirectory, config: TrainConfig) -> str | Path:
     """Return the model before the cold start: the one named in the config, or the run's small model."""
@@ -41,13 +44,18 @@ def find_trained_model(directory: RunDirectory, config: TrainConfig) -> tuple[st
 
 
 def load_run_model(
-    config: TrainConfig, name: str | Path, adapter: Path | None = None, *, whole: bool = False
+    config: TrainConfig,
+    name: str | Path,
+    adapter: Path | None = None,
+    *,
+    whole: bool = False,
+    device: torch.device | None = None,
 ) -> LoadedModel:
     """Load a model in the run's number type, quantized if the config says so. With `whole`, which is for training all
-    weights, the model is in float32 and not quantized."""
+    weights, the model is in float32 and not quantized. `device` is as in `load_model`."""
     load, trust = (None if whole else config.model.load), config.model.trust
     dtype = torch.float32 if whole else choose_compute_type(config.optimizer.precision)
-    loaded = load_model(name, adapter, load, trust, dtype=dtype)
+    loaded = load_model(name, adapter, load, trust, dtype=dtype, device=device)
     if config.prompting.thinking or config.prompting.history != "template":
         loaded.chat = make_chat(config, name)
     return loaded
@@ -59,29 +67,31 @@ def make_chat(config: TrainConfig, name: str | Path) -> Chat:
     return load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust)
 
 
-def load_for_reinforcement(config: TrainConfig, name: str | Path, *, empty: bool = False) -> LoadedModel:
-    """Load the model at `name` for reinforcement learning, with a new LoRA if the run trains one. `empty` is as in
+def load_for_reinforcement(config: TrainConfig, name: str | Path, device: torch.device | None = None) -> LoadedModel:
+    """Load the model at `name` for reinforcement learning, with a new LoRA if the run trains one. `device` is as in
     `load_for_imitation`."""
-    return _load_for_learning(config, name, config.model.tune, "lora", empty=empty)
+    return _load_for_learning(config, name, config.model.tune, "lora", device)
 
 
-def load_for_imitation(config: TrainConfig, name: str | Path, *, empty: bool = False) -> LoadedModel:
-    """Load the model at `name` for imitation, to train all of its weights or a new LoRA. With `empty`, the model is on
-    torch's `meta` device and takes no memory."""
-    return _load_for_learning(config, name, config.cold_start.tune, "imitation", empty=empty)
+def load_for_imitation(config: TrainConfig, name: str | Path, device: torch.device | None = None) -> LoadedModel:
+    """Load the model at `name` for imitation, to train all of its weights or a new LoRA. On torch's `meta` device, the
+    model has no weights and takes no memory. The default is a GPU if there is one."""
+    return _load_for_learning(config, name, config.cold_start.tune, "imitation", device)
 
 
-def _load_for_learning(config: TrainConfig, name: str | Path, tune: Tune, key: str, *, empty: bool) -> LoadedModel:
+def _load_for_learning(
+    config: TrainConfig, name: str | Path, tune: Tune, key: str, device: torch.device | None
+) -> LoadedModel:
     """Load the model at `name` to train all of its weights, or a new LoRA initialized from the seed and the key."""
-    whole = tune == "full"
+    whole, empty = tune == "full", device == META
     if empty:
         dtype, trust = torch.float32 if whole else choose_compute_type(config.optimizer.precision), config.model.trust
         loaded = LoadedModel(load_skeleton(name, trust, dtype).eval(), make_chat(config, name), trust)
     else:
-        loaded = load_run_model(config, name, whole=whole)
+        loaded = load_run_model(config, name, whole=whole, device=device)
     if not whole:
         lora, seed = config.model.lora, stream(config.seed, key).getrandbits(48)
-        with torch.device("meta") if empty else nullcontext():
+        with META if empty else nullcontext():
             loaded.model = attach_lora(loaded.model, rank=lora.rank, alpha=lora.alpha, seed=seed, targets=lora.targets)
     return loaded
 

@@ -199,7 +199,8 @@ class _MemoryEstimate(NamedTuple):
 
 def _estimate_memory(config: TrainConfig) -> _MemoryEstimate:
     from gymposium_train.run.fitting import fit_config
-    from gymposium_train.run.memory import estimate_memory, find_fitting_settings  # imports torch, which takes seconds
+    from gymposium_train.run.memory import estimate_memory  # imports torch, which takes seconds
+    from gymposium_train.run.passes import find_fitting_settings
 
     chosen = fit_config(config)
     needed = estimate_memory(chosen)
@@ -207,10 +208,14 @@ def _estimate_memory(config: TrainConfig) -> _MemoryEstimate:
     for name, size in {**needed.parts(), "peak": needed.total}.items():
         table.add_row(name, f"{size / 2**30:.2f}")
     settings = chosen.optimizer
-    layout = f"optimizer.layout={settings.rows_layout}, checkpointing={str(bool(settings.checkpointing)).lower()}"
+    layout = (
+        f"optimizer.layout={settings.rows_layout}, checkpointing={str(bool(settings.checkpointing)).lower()}, "
+        f"token_budget={settings.tokens_per_pass}"
+    )
     verdict = f"In rows of up to {needed.row:,} tokens, with {layout}. The device has {needed.device / 2**30:.1f} GiB: "
     data: dict[str, Any] = {**needed.parts(), "peak": needed.total, "device": needed.device, "row": needed.row}
     data |= {"layout": settings.rows_layout, "checkpointing": bool(settings.checkpointing), "fits": needed.fits}
+    data["token_budget"] = settings.tokens_per_pass
     if needed.fits:
         return _MemoryEstimate(data, table, f"{verdict}the run fits.")
     found = find_fitting_settings(chosen)

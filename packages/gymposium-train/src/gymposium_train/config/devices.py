@@ -76,6 +76,14 @@ def find_device_problem(engine: VllmSettings, visible: Sequence[str], learners: 
     )
 
 
+def find_server_share(engine: VllmSettings, visible: Sequence[str], learners: int) -> float:
+    """Return the share of a learning process's GPU memory that the run's servers take: 0 if they have their own GPUs or
+    do not belong to the run. The other arguments are as in `find_device_problem`, which has checked the settings."""
+    share = find_argument(engine.arguments, SHARE)
+    is_shared = {*(engine.devices or visible)} & {*visible[:learners]}
+    return float(share) if share is not None and engine.url is None and is_shared else 0.0
+
+
 def find_argument(arguments: Sequence[str], *names: str) -> str | None:
     """Return the value of an option in a command line, `--name value` or `--name=value`. The last one counts, as in
     vLLM. Returns None for a missing option, and an empty string for an option without a value."""

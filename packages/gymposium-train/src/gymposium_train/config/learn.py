@@ -11,6 +11,7 @@ from gymposium_train.util.settings import Settings
 from gymposium_train.util.variants import Variants
 
 Precision = Literal["auto", "bf16", "fp32"]
+Parallel = Literal["replicate", "shard"]
 RowsLayout = Literal["shared", "padded", "packed"]
 
 
@@ -100,6 +101,10 @@ MISMATCHES = Variants(
 """The table `[mismatch]` of a config."""
 
 
+TOKENS_PER_PASS = 4_096
+"""Default of `optimizer.token_budget` for models whose memory is not estimated."""
+
+
 class Optimizer(Settings):
     """The optimizer AdamW, its learning rate, and the division of batches into steps."""
 
@@ -131,19 +136,26 @@ class Optimizer(Settings):
     target_kl: float = Field(default=0.1, ge=0.0)
     """Maximum approximate KL between the policy and the sampling policy, in nats per token. From the second optimizer
     step on, the update ends before a step whose minibatch exceeds it. 0: no limit."""
-    token_budget: int = Field(default=4_096, ge=1)
-    """Maximum number of tokens per forward pass of the learner."""
+    token_budget: int | None = Field(default=None, ge=1)
+    """Maximum number of tokens per forward pass of the learner, in each process. By default, a run with a named model
+    takes the largest power of two with which an update fits into half of the memory: 1,024 to 65,536 on a GPU, at most
+    4,096 on a CPU. Other runs use 4,096."""
     max_row: int | None = Field(default=None, ge=2)
     """Maximum length of a row in tokens. Longer rows are dropped and counted, never cut. Default: the model's
     context."""
     layout: RowsLayout | None = None
     """Layout of rows in a forward pass. `shared`: common prefixes are computed once. `packed`: rows are concatenated
     into one long row, and each attends only to itself. `padded`: rows are padded to one length. Architectures that do
-    not support packing are padded, too. All layouts give the same gradients. By default, a run uses `shared` if that
-    fits into half of the memory, else `packed`. Several processes use `packed`."""
+    not support packing are padded, too. All layouts give the same gradients. By default, a run on a CPU uses `shared`
+    if that fits into half of the memory, else `packed`. GPUs and several processes use `packed`."""
     checkpointing: bool | None = None
     """Whether to use gradient checkpointing, which saves memory and takes about a third more time. Not available with
     `shared`. By default, a run uses it if an update would otherwise not fit into half of the memory."""
+    parallel: Parallel | None = None
+    """How several processes hold the model. `replicate`: each holds all of it, and gradients are summed once per
+    optimizer step. `shard`: each holds a part, and layers are gathered while they run. By default, a run replicates a
+    model with a LoRA if its weights take at most a quarter of the memory of a process's device, and shards other
+    models."""
     max_bad_steps: int = Field(default=5, ge=1)
     """Abort after this many consecutive non-finite gradients."""
 
@@ -151,3 +163,8 @@ class Optimizer(Settings):
     def rows_layout(self) -> RowsLayout:
         """The value of `layout`, or `shared` if it is omitted."""
         return self.layout or "shared"
+
+    @property
+    def tokens_per_pass(self) -> int:
+        """The value of `token_budget`, or `TOKENS_PER_PASS` if it is omitted."""
+        return self.token_budget or TOKENS_PER_PASS

@@ -21,7 +21,9 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
+from gymposium.errors import BadOption
 from gymposium_train.config.model import Attention
+from gymposium_train.learner.devices import supports_flash_attention
 
 NAME = "gymposium_packed"
 """Name under which transformers knows this implementation."""
@@ -56,13 +58,23 @@ class PackedRow:
             place += length * count
 
 
-def choose_attention(model: Any, wanted: Attention) -> Attention:
-    """Return the kind of attention for `model`. `auto` selects the fastest one for its device and number type. Models
-    loaded with an implementation other than `sdpa` keep it."""
+def choose_attention(model: Any, wanted: Attention, device: torch.device, dtype: torch.dtype) -> Attention:
+    """Return the kind of attention with which `model` learns on `device` in the number type `dtype`. `auto` selects the
+    fastest one. Models loaded with an implementation other than `sdpa` keep it.
+
+    Raises `BadOption` for `varlen` where it is not supported."""
     if wanted == "dense" or model.config._attn_implementation not in ("sdpa", NAME):
         return "dense"
-    varlen = model.device.type == "cuda" and model.dtype in (torch.bfloat16, torch.float16)
-    return "varlen" if wanted == "varlen" or (wanted == "auto" and varlen) else "blocks"
+    config = model.config.get_text_config(decoder=True)
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    is_supported = supports_flash_attention(device, dtype, size)
+    if wanted == "varlen" and not is_supported:
+        raise BadOption(
+            f"model.attention = varlen: it needs an NVIDIA GPU of compute capability 8.0 or higher, a number type of "
+            f"16 bits, and heads of up to 256 numbers. This model computes heads of {size} in "
+            f"{str(dtype).removeprefix('torch.')} on {device.type}. Set attention=auto."
+        )
+    return "varlen" if is_supported and wanted != "blocks" else "blocks"
 
 
 def install_attention(model: Any) -> None:

@@ -31,8 +31,8 @@ class DistributedLearner:
     the other processes, `follow()` repeats the calls until the first process leaves that block."""
 
     def __init__(self, local: LocalLearner, whole: Any | None = None) -> None:
-        """`whole`, in the first process, is a complete copy of the model. Each update also updates its trained weights,
-        so the copy can play and be saved. It may be on the CPU."""
+        """`whole`, in the first process, is a complete copy of a sharded model. Each update also updates its trained
+        weights, so the copy can play and be saved. It may be on the CPU."""
         self._local, self._world, self._whole = local, local.world, whole
 
     @property
@@ -101,8 +101,10 @@ class DistributedLearner:
 
     def save_state(self, directory: Path) -> None:
         """Save like `LocalLearner.save_state`. The first process writes everything."""
-        if hasattr(self._whole, "peft_config"):
-            save_lora(self._whole, directory)
+        model = self._local.model if self._whole is None else self._whole
+        if hasattr(model, "peft_config"):
+            with self.in_float32():
+                save_lora(model, directory)
         write_tensors(self.tensors(), directory)
 
     def load_state(self, directory: Path) -> None:
@@ -134,7 +136,7 @@ class DistributedLearner:
     def _run_call(self, method: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
         """Call a method of this process's learner. If it changes weights, update those of the whole model."""
         result = method(*arguments, **options)
-        if method.__name__ in ("update", "imitate", "load"):
+        if method.__name__ in ("update", "imitate", "load") and self._local.is_sharded:
             self._update_whole_model()
         return result
 

@@ -20,8 +20,8 @@ from torch import Tensor
 from gymposium_train.config import Optimizer
 from gymposium_train.config.model import Attention
 from gymposium_train.learner.critic import ValueHead
+from gymposium_train.learner.devices import find_learning_device
 from gymposium_train.learner.parallel.world import Processes
-from gymposium_train.learner.precision import choose_compute_type
 from gymposium_train.learner.protocol import Demonstration, ImitationScore, Pair, group_conversations
 from gymposium_train.learner.rows import Row, Span, Tokens, strip_row
 from gymposium_train.learner.scorer import PlaceScores, Scorer
@@ -60,45 +60,59 @@ class ForwardPasses:
         model: Any,
         pad: int,
         settings: Optimizer,
+        dtype: torch.dtype,
         attention: Attention,
         temperature: float,
         world: Processes,
         weights: Any | None = None,
+        *,
+        shards: bool = False,
     ) -> None:
-        """With several processes in `world`, the model's parameters are sharded. A model on the `meta` device gets its
-        weights from `weights`, the complete model of the first process.
+        """`dtype` is the model's number type for computation. With several processes in `world`, the model's parameters
+        are sharded if `shards` is True. A model on the `meta` device gets its weights from `weights`, the complete
+        model of the first process.
 
-        Raises `GymposiumError` for an architecture that cannot be split into trunk and head."""
+        Raises `GymposiumError` for an architecture that cannot be split into trunk and head, and `BadOption` for an
+        attention that the device does not support."""
         layout, empty = settings.rows_layout, any(p.is_meta for p in model.parameters())
+        device = find_learning_device() if shards else model.device
         if empty:  # the first process tests what the architecture supports
             if weights is not None:
-                whole = Scorer(weights, pad, layout, attention)
+                whole = Scorer(weights, pad, layout, attention, device=device, dtype=dtype)
                 layout, attention = whole.layout, whole.attention
             layout, attention = world.broadcast((layout, attention))
-        self._scorer = Scorer(model, pad, layout, attention, check=not empty)
-        self.dtype: torch.dtype = (
-            model.dtype if hasattr(model, "peft_config") else choose_compute_type(settings.precision)
-        )
-        """The model's number type for computation. With a LoRA, the type it was loaded in."""
-        self._layout, self._budget, self._temperature = self._scorer.layout, settings.token_budget, temperature
+        self._scorer = Scorer(model, pad, layout, attention, device=device, dtype=dtype, check=not empty)
+        self._layout, self._budget, self._temperature = self._scorer.layout, settings.tokens_per_pass, temperature
         self._world = world
-        if world.size > 1:
+        self._summing: Any | None = None
+        """The sharded model, if it sums its gradients over the processes once per optimizer step. Only a LoRA does: the
+        gradients of all weights would need the memory of a whole model."""
+        if shards:
             from gymposium_train.learner.parallel.sharding import fill_model, shard_model  # takes seconds to import
 
-            shard_model(self._scorer, model, world, self.dtype)
+            shard_model(self._scorer, model, world, dtype)
+            if hasattr(model, "peft_config"):
+                self._summing = self._scorer
             if empty:
                 fill_model(model, weights, world)
 
     def rows(
-        self, rows: Sequence[Row], *, entropy: bool = False, tokens: bool = True, frozen: bool = False
+        self,
+        rows: Sequence[Row],
+        *,
+        entropy: bool = False,
+        tokens: bool = True,
+        frozen: bool = False,
+        before_step: bool = False,
     ) -> Iterator[tuple[list[int], ForwardResult]]:
         """Run this process's share of the rows at the sampling temperature. Yields the rows' numbers and the result of
         each micro-batch. `entropy=True` also computes entropies, including those among tokens of legal replies if rows
-        name them. `tokens=False` computes only hidden states. `frozen=True` computes no gradients."""
+        name them. `tokens=False` computes only hidden states. `frozen=True` computes no gradients. `before_step=True`
+        tells that an optimizer step follows these rows."""
         members: dict[Row, list[int]] = {}
         for number, row in enumerate(rows):
             members.setdefault(strip_row(row, legal=entropy), []).append(number)
-        for sequences, real in self._make_batches([*members]):
+        for sequences, real in self._make_batches([*members], before_step=before_step):
             owned = [(number, n) for n, sequence in enumerate(sequences) for number in members[sequence] if real]
             with torch.set_grad_enabled(torch.is_grad_enabled() and not frozen):
                 scored = self._scorer(sequences, self._temperature, tokens=tokens, entropy=entropy)
@@ -112,12 +126,12 @@ class ForwardPasses:
     ) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield each micro-batch's parts of two means over the completions' tokens at temperature 1: the negative
         log-probability, and the same plus `legality` times the illegality. The parts of all micro-batches and processes
-        add up to the means."""
+        add up to the means. An optimizer step follows."""
         counts = Counter(
             _make_demonstration_rows([Demonstration(*one) for one in demonstrations], legal=legality > 0.0)
         )
         total = sum(sequence.sampled * count for sequence, count in counts.items())
-        for sequences, real in self._make_batches([*counts]):
+        for sequences, real in self._make_batches([*counts], before_step=True):
             scored = self._scorer(sequences, 1.0)
             assert scored.logprobs is not None
             often = [counts[sequence] * real for sequence in sequences for _ in range(sequence.sampled)]
@@ -167,8 +181,14 @@ class ForwardPasses:
         values = {sequence: value for part in self._world.all_gather(mine) for sequence, value in part.items()}
         return [values[sequence] for sequence in wanted]
 
-    def _make_batches(self, sequences: Sequence[Row]) -> Iterator[Share]:
-        return iterate_shares(sequences, self._budget, self._layout, self._world)
+    def _make_batches(self, sequences: Sequence[Row], *, before_step: bool = False) -> Iterator[Share]:
+        """Yield this process's micro-batches. With `before_step`, the backward pass of the last one sums the gradients
+        over the processes, if they are summed once per step."""
+        batches = [*iterate_shares(sequences, self._budget, self._layout, self._world)]
+        for number, batch in enumerate(batches, start=1):
+            if self._summing is not None:
+                self._summing.set_requires_gradient_sync(before_step and number == len(batches))
+            yield batch
 
 
 def _make_completion_row(pair: Pair) -> Row:

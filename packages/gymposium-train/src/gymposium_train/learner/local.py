@@ -34,13 +34,23 @@ from gymposium_train.learner.loss import Loss
 from gymposium_train.learner.metrics import Metrics
 from gymposium_train.learner.minibatches import make_minibatches
 from gymposium_train.learner.parallel.world import ALONE, Processes
-from gymposium_train.learner.precision import MasterWeights, compute_tolerance, convert_to_float32
+from gymposium_train.learner.precision import MasterWeights, choose_compute_type, compute_tolerance, convert_to_float32
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, ImitationScore, Pair
 from gymposium_train.learner.reference import Reference
 from gymposium_train.learner.rows import Row, Tokens, describe_rows, fill_spans, split_tokens
 from gymposium_train.learner.stepping import Stepper
 from gymposium_train.learner.tensor_files import read_tensors, write_tensors
 from gymposium_train.learner.tensors import gather_state, restore_state
+
+
+def _find_trained(model: Any) -> dict[str, torch.nn.Parameter]:
+    """Return a model's trained parameters by name. Raises `GymposiumError` if it has none."""
+    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    if not trained:
+        raise GymposiumError(
+            f"{type(model).__name__} has no trainable parameters. Set requires_grad on those to train."
+        )
+    return trained
 
 
 class LocalLearner:
@@ -61,13 +71,15 @@ class LocalLearner:
         """A learner that only imitates needs no `loss`. Steps with a non-finite gradient are described in files in
         `dumps`.
 
-        In a `world` of several processes, each process makes a learner of the same model and keeps a part of it. All
-        processes call the same methods in the same order (`gymposium_train.learner.distributed`). The model may then be
-        on torch's `meta` device, without weights. Each process gets its part of `weights`, the complete model of the
-        first process, so no other process ever holds the whole model.
+        In a `world` of several processes, each process makes a learner of the same model. All processes call the same
+        methods in the same order (`gymposium_train.learner.distributed`). With `settings.parallel=replicate`, each
+        holds the whole model. Otherwise, each keeps a part of it. The model may then be on torch's `meta` device,
+        without weights. Each process gets its part of `weights`, the complete model of the first process, so no other
+        process ever holds the whole model.
 
         Raises `GymposiumError` if no parameter is trainable, or if the model cannot be split into trunk and head.
-        Raises `BadOption` for a layout that several processes cannot use."""
+        Raises `BadOption` for a layout that several processes cannot use, and for an attention that the device does not
+        support."""
         if world.size > 1 and settings.rows_layout == "shared":
             raise BadOption(
                 "optimizer.layout = shared: several processes must run the model equally often, but with this "
@@ -75,19 +87,23 @@ class LocalLearner:
             )
         self.model, self.settings, self.loss, self.world = model, settings, loss or Loss(), world
         convert_to_float32(model)
-        self._passes = ForwardPasses(model, pad, settings, attention, self.loss.temperature, world, weights)
-        self.named = {name: p for name, p in model.named_parameters() if p.requires_grad}
-        """The trainable parameters, by name."""
-        self.dtype = self._passes.dtype
-        """The model's number type for computation."""
+        self.dtype: torch.dtype = (
+            model.dtype if hasattr(model, "peft_config") else choose_compute_type(settings.precision)
+        )
+        """The model's number type for computation. With a LoRA, the type it was loaded in."""
         self.tolerance = compute_tolerance(model, self.dtype)
-        if not self.named:
-            raise GymposiumError(
-                f"{type(model).__name__} has no trainable parameters. Set requires_grad on those to train."
-            )
-        self._masters = MasterWeights(self.named)
-        if world.size == 1:
-            self._masters.compute_in(self.dtype, model)
+        masters = MasterWeights(_find_trained(model))
+        self.is_sharded = world.size > 1 and settings.parallel != "replicate"
+        """Whether this process holds a part of the model."""
+        if not self.is_sharded:  # before the passes, which choose the attention for this type
+            masters.compute_in(self.dtype, model)
+        temperature, shards = self.loss.temperature, self.is_sharded
+        self._passes = ForwardPasses(
+            model, pad, settings, self.dtype, attention, temperature, world, weights, shards=shards
+        )
+        self.named = _find_trained(model)
+        """The trained parameters, by name. In a sharded model, this process's shards."""
+        self._masters = MasterWeights(self.named) if self.is_sharded else masters
         self.critic = ValueHead(model, self.loss.critic.unit) if self.loss.critic is not None else None
         averaged = self.loss.kl is not None and self.loss.kl.refresh_share < 1.0
         masters = self._masters.named if averaged else self.named
@@ -161,12 +177,15 @@ class LocalLearner:
         for first, batches, batch in self._iterate_batches(rows, seed):
             mine = Metrics()
             with self._accumulate_gradients():
-                for _, result in self._passes.rows(batch, entropy=True, frozen=not policy_learns):
+                imitates = auxiliary_sft is not None and policy_learns
+                passes = self._passes.rows(batch, entropy=True, frozen=not policy_learns, before_step=not imitates)
+                for _, result in passes:
                     if first:
                         self.loss.note_start(result.batch, result.logprobs, mine)
                     loss = self._compute_loss(result, turns, entropy_weight, kl_weight, policy_learns, mine)
                     (batches * loss).backward()  # type: ignore[no-untyped-call]
-                if auxiliary_sft is not None and policy_learns:
+                if imitates:
+                    assert auxiliary_sft is not None
                     weight, demonstrations = next(auxiliary_sft)
                     self._add_imitation_gradient(demonstrations, weight, mine)
             of_batch = self._merge_metrics(mine)
@@ -279,8 +298,10 @@ class LocalLearner:
         rates = [learning_rate]
         if self.loss.critic is not None:  # the same schedule with another peak
             rates.append(self.loss.critic.learning_rate * learning_rate / self.settings.learning_rate)
-        if self.critic is not None:  # every process has the whole critic, and FSDP2 sums the model's gradients
-            self.world.all_reduce(p.grad for p in self.critic.parameters() if p.grad is not None)
+        if not self.is_sharded:
+            self.world.sum_gradients(self._stepper.named.values())
+        elif self.critic is not None:  # every process has the whole critic, and FSDP2 sums the model's gradients
+            self.world.sum_gradients(self.critic.parameters())
         norm, stepped = self._stepper.step(rates, what)
         if math.isfinite(norm):
             metrics.add("train/grad_norm", norm)

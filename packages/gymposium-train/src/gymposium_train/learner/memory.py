@@ -11,7 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import torch
@@ -52,11 +52,24 @@ class LearnerMemory:
     """The part of `weights` that is not trained."""
     trained: int
     """Number of trained weights."""
+    gathered: int
+    """The weights, in the number type for computation, that a sharded model holds at once: those outside the layers,
+    one layer, and the next one."""
 
     @property
     def total(self) -> int:
         """The peak memory of an update."""
         return self.weights + self.gradients + self.optimizer + self.activations + self.logits
+
+    def shard(self, processes: int) -> LearnerMemory:
+        """Return the memory of one of several processes that share the model. Its shards of the trained weights are
+        the float32 masters. Copies exist only in the gathered layers."""
+        return replace(
+            self,
+            weights=(self.frozen + MASTER * self.trained) // processes + self.gathered,
+            gradients=self.gradients // processes,
+            optimizer=self.optimizer // processes,
+        )
 
 
 def estimate_learner_memory(
@@ -68,8 +81,8 @@ def estimate_learner_memory(
     attention: Attention = "auto",
     four_bits: bool = False,
 ) -> LearnerMemory:
-    """Estimate the memory of an update with micro-batches of `settings.token_budget` tokens, in rows of `prompt` tokens
-    followed by `reply` sampled ones.
+    """Estimate the memory of an update with micro-batches of `settings.tokens_per_pass` tokens, in rows of `prompt`
+    tokens followed by `reply` sampled ones.
 
     `make` makes the model, or the PEFT model, in its number type for computation. It is called with `meta` as the
     default device. With `four_bits`, the frozen linear layers except the output count as 4 bits."""
@@ -81,12 +94,13 @@ def estimate_learner_memory(
         trained = [p for p in parameters if p.requires_grad]
         for parameter in trained:
             parameter.grad = torch.zeros_like(parameter)  # as from an earlier micro-batch
-        scorer = Scorer(model, 0, settings.rows_layout, attention, check=False)
+        counted = "blocks" if attention == "varlen" else attention  # as much memory, on any device
+        scorer = Scorer(model, 0, settings.rows_layout, counted, check=False)
         sequences = [
             Row((number, *[0] * (prompt + reply - 1)), (Span(prompt, prompt + reply),))
-            for number in range(max(1, settings.token_budget // (prompt + reply)))
+            for number in range(max(1, settings.tokens_per_pass // (prompt + reply)))
         ]
-        [batch, *_] = make_microbatches(sequences, settings.token_budget, scorer.layout)
+        [batch, *_] = make_microbatches(sequences, settings.tokens_per_pass, scorer.layout)
         with use_checkpointing(unwrap_peft(model), enabled=bool(settings.checkpointing)), _measure_peak() as peak:
             logprobs = scorer([sequences[i] for i in batch], 1.0, entropy=True).logprobs
             assert logprobs is not None
@@ -99,6 +113,8 @@ def estimate_learner_memory(
         small = [layer.weight for layer in layers if not layer.weight.requires_grad]
         frozen -= sum(int(weight.numel() * (weight.element_size() - NF4)) for weight in small)
     copies = sum(p.numel() * p.element_size() for p in trained if p.dtype != torch.float32)
+    parts = [_count_bytes(m) for m in model.modules() if type(m).__name__ in (model._no_split_modules or ())]
+    outside = _count_bytes(model) - sum(parts)
     logits = min(LOGIT_BYTES, 8 * len(batch) * reply * scorer.vocabulary)
     return LearnerMemory(
         weights=frozen + copies + MASTER * count,
@@ -108,7 +124,12 @@ def estimate_learner_memory(
         logits=logits,
         frozen=frozen,
         trained=count,
+        gathered=outside + 2 * max(parts, default=0),
     )
+
+
+def _count_bytes(module: nn.Module) -> int:
+    return sum(p.numel() * p.element_size() for p in module.parameters())
 
 
 def _make_tensors_fake(model: nn.Module) -> None:

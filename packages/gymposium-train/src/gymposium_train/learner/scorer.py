@@ -44,16 +44,28 @@ class PlaceScores(NamedTuple):
 class Scorer(nn.Module):
     """A causal language model whose head runs only at the places to predict."""
 
-    def __init__(self, model: Any, pad: int, layout: RowsLayout, attention: Attention, *, check: bool = True) -> None:
-        """`check=False` is for models with fake tensors. It assumes that the architecture supports everything.
+    def __init__(
+        self,
+        model: Any,
+        pad: int,
+        layout: RowsLayout,
+        attention: Attention,
+        *,
+        device: torch.device | None = None,
+        dtype: torch.dtype | None = None,
+        check: bool = True,
+    ) -> None:
+        """`device` and `dtype` are as in `Trunk.pack`. `check=False` is for models with fake tensors. It assumes that
+        the architecture supports everything.
 
-        Raises `GymposiumError` for an architecture that cannot be split into trunk and head."""
+        Raises `GymposiumError` for an architecture that cannot be split into trunk and head, and `BadOption` for an
+        attention that the device does not support."""
         super().__init__()
         base = unwrap_peft(model)
         self._trunk, self._head, self._pad = Trunk(base), Head.from_model(base), pad
         if check:
             check_split(base, self._trunk, self._head)
-        packs = layout == "packed" and self._trunk.pack(attention, check=check)
+        packs = layout == "packed" and self._trunk.pack(attention, device=device, dtype=dtype, check=check)
         self.layout: RowsLayout = "padded" if layout == "packed" and not packs else layout
         """The layout that is in use."""
         self.decoder, self.output = self._trunk.decoder, self._head.layer

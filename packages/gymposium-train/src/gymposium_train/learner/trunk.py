@@ -59,16 +59,31 @@ class Trunk:
             inputs |= {"attention_mask": row.mask.to(ids.device), "packed": row}
         return self(**inputs).logits[0]
 
-    def pack(self, wanted: Attention, *, check: bool = True) -> bool:
+    def pack(
+        self,
+        wanted: Attention,
+        *,
+        device: torch.device | None = None,
+        dtype: torch.dtype | None = None,
+        check: bool = True,
+    ) -> bool:
         """Choose the kind of attention in packed rows: the wanted one, or `dense` if the architecture does not support
         it. Returns True if the model then attends only within a sequence. With `dense`, some models such as OPT also
-        attend across sequences. `check=False` assumes that the model does not."""
-        self.attention = choose_attention(self._model, wanted)
-        if self.attention != "dense":
+        attend across sequences. `check=False` assumes that the model does not.
+
+        `device` and `dtype` are those of the model that learns, if this is a copy of it. Raises `BadOption` for
+        `varlen` where it is not supported."""
+        here: tuple[torch.device, torch.dtype] = self.device, self.dtype
+        there = device or here[0], dtype or here[1]
+        chosen = choose_attention(self._model, wanted, *there)
+        if chosen != "dense":
             install_attention(self._model)
+            # a copy elsewhere cannot compute `varlen`, but attends to the same tokens with `blocks`
+            self.attention = chosen if (here[0].type, here[1]) == (there[0].type, there[1]) else "blocks"
             if not check or self._separates_sequences():
+                self.attention = chosen
                 return True
-            self.attention = "dense"
+        self.attention = "dense"
         return not check or self._separates_sequences()
 
     @torch.no_grad()

@@ -21,7 +21,7 @@ from gymposium_train.config.play import SHORT
 from gymposium_train.config.small_model import resolve_small_model
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.run.lessons import read_files
-from gymposium_train.run.memory import choose_layout
+from gymposium_train.run.passes import choose_parallel, choose_passes
 from gymposium_train.util.settings import Settings
 
 MATCHES = 32
@@ -63,9 +63,10 @@ def fit_config(config: TrainConfig) -> TrainConfig:
     """Fill in omitted settings that follow from the config's games and model. These are `prompting.max_tokens`,
     `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale`. A model made by the run also gets
     `model.small.prose` and, with tools, `prompting.context`. Free-text games without tools determine only
-    `model.small.prose`, because random players cannot play them. `optimizer.layout` and `optimizer.checkpointing`
-    follow from the model and the memory."""
-    return choose_layout(_fit_to_games(resolve_small_model(config)))
+    `model.small.prose`, because random players cannot play them. `optimizer.layout`, `optimizer.checkpointing` and
+    `optimizer.token_budget` follow from the model and the memory, and with several processes also
+    `optimizer.parallel`."""
+    return choose_passes(choose_parallel(_fit_to_games(resolve_small_model(config))))
 
 
 def _fit_to_games(config: TrainConfig) -> TrainConfig:

@@ -1,11 +1,11 @@
-"""The memory that a run needs on each device, by part, and the settings derived from it."""
+"""The memory that a run needs on each device, by part."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import torch
@@ -13,20 +13,19 @@ import torch
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium_agents.chat.settings import find_reply_form
+from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.modeling.caches import CACHE_SHARE, compute_bytes_per_token, get_device_memory
 from gymposium_agents.models.loading import build_skeleton, load_chat, load_local_architecture
 from gymposium_agents.models.small import make_small_config
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.reading import change_config
+from gymposium_train.config.devices import find_server_share, visible_gpus
 from gymposium_train.learner.loss import Loss
-from gymposium_train.learner.memory import LearnerMemory, estimate_learner_memory
+from gymposium_train.learner.memory import MASTER, LearnerMemory, estimate_learner_memory
 from gymposium_train.learner.precision import choose_compute_type
 from gymposium_train.run.lessons import RandomPlay, encode_prompt
-from gymposium_train.util.processes import count_processes
+from gymposium_train.util.processes import count_local_processes, count_processes
 
-COMFORTABLE = 0.5
-"""Maximum share of a device's memory that a run fills before it gives up time-saving settings."""
 FITS = 0.9
 """Share of a device's memory that a run may fill."""
 LESSONS = 64
@@ -36,14 +35,28 @@ TURNS = 4
 OWN_MAPPING = 4 * 2**20
 """Minimum size in bytes of a tensor that glibc maps separately. Its memory returns to the system when it is freed."""
 _M_MMAP_THRESHOLD = -3
-SAVING = (
-    ("optimizer.checkpointing=true", "optimizer.layout=packed"),
-    ("optimizer.token_budget=1024",),
-    ("optimizer.precision=bf16",),
-    ("model.tune=lora",),
-    ("model.load=4bit",),
-)
-"""Changes of settings that save memory, starting with the cheapest."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearningDevices:
+    """The devices that a run learns on, one per process."""
+
+    is_gpu: bool
+    memory: int
+    """The bytes of memory that a process of the run may use on its device."""
+    processes: int = 1
+    """Number of processes."""
+
+    @classmethod
+    def find(cls, config: TrainConfig) -> LearningDevices:
+        """Describe the devices of this machine. The share of the GPU memory that the run's vLLM server takes is left
+        out."""
+        is_gpu, engine = torch.cuda.is_available(), config.engine.own
+        memory = get_device_memory(torch.device("cuda" if is_gpu else "cpu"))
+        if isinstance(engine, VllmSettings):
+            visible = visible_gpus(os.environ.get("CUDA_VISIBLE_DEVICES"), torch.cuda.device_count())
+            memory = round(memory * (1.0 - find_server_share(engine, visible, count_local_processes())))
+        return cls(is_gpu, memory if is_gpu else memory // count_local_processes(), count_processes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +76,15 @@ class RunMemory:
     """The memory of the device."""
 
     @property
+    def resting(self) -> int:
+        """The memory held all the time."""
+        learner = self.learner
+        return learner.weights + learner.gradients + learner.optimizer + self.reference + self.engine
+
+    @property
     def total(self) -> int:
         """The peak, during the learner's update or the engine's play."""
-        learner = self.learner
-        resting = learner.weights + learner.gradients + learner.optimizer + self.reference + self.engine
-        return resting + max(learner.activations + learner.logits, self.cache)
+        return self.resting + max(self.learner.activations + self.learner.logits, self.cache)
 
     @property
     def fits(self) -> bool:
@@ -86,16 +103,19 @@ class RunMemory:
         }
 
 
-def estimate_memory(config: TrainConfig, longest: int | None = None) -> RunMemory:
-    """Estimate the memory that reinforcement learning with a config needs on each of its devices. `longest` is the
-    length in tokens of the longest prompt. By default, it is estimated from random matches.
+def estimate_memory(
+    config: TrainConfig, longest: int | None = None, devices: LearningDevices | None = None
+) -> RunMemory:
+    """Estimate the memory that reinforcement learning with a config needs on each of its devices, by default those of
+    this machine. `longest` is the length in tokens of the longest prompt. By default, it is estimated from random
+    matches.
 
     Raises `GymposiumError` if the model is not on this machine."""
-    architecture = _load_architecture(config)
+    architecture = load_architecture(config)
     context = int(architecture.get_text_config(decoder=True).max_position_embeddings)
     limit = min(config.optimizer.max_row or context, context)
     reply = min(config.prompting.room, limit - 1)
-    row = min((longest or _measure_longest_prompt(config)) + reply, limit)
+    row = min((longest or estimate_longest_prompt(config)) + reply, limit)
     dtype = choose_compute_type(config.optimizer.precision)
 
     def make_model() -> Any:
@@ -114,14 +134,16 @@ def estimate_memory(config: TrainConfig, longest: int | None = None) -> RunMemor
         attention=config.model.attention,
         four_bits=config.model.load == "4bit",
     )
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    memory, rollout = get_device_memory(device), config.rollout
+    devices, rollout = devices or LearningDevices.find(config), config.rollout
+    memory = devices.memory
     groups = rollout.groups or max(1, rollout.decisions // (TURNS * rollout.group_size))
     cache = groups * rollout.group_size * row * compute_bytes_per_token(architecture, dtype)
     played = learner.trained * dtype.itemsize  # the engine holds the weights as trained
+    is_sharded = devices.processes > 1 and config.optimizer.parallel != "replicate"
+    copied = learner.trained * MASTER // devices.processes if is_sharded else played
     return RunMemory(
-        learner=learner,
-        reference=played if Loss.from_config(config).needs_reference else 0,
+        learner=learner.shard(devices.processes) if is_sharded else learner,
+        reference=copied if Loss.from_config(config).needs_reference else 0,
         engine=learner.frozen + played if config.engine.kind == "own" else 0,
         cache=min(cache, int(CACHE_SHARE * memory)) if config.engine.kind in ("own", "shared") else 0,
         row=row,
@@ -129,64 +151,9 @@ def estimate_memory(config: TrainConfig, longest: int | None = None) -> RunMemor
     )
 
 
-def find_fitting_settings(config: TrainConfig) -> tuple[str, RunMemory] | None:
-    """Find settings that make an oversized run fit, and the memory it then needs. Tries each setting of `SAVING` alone,
-    then more and more of them together. Returns None if no settings help."""
-    alone = [names for names in SAVING if _is_valid_change(config, names)]
-    together = [tuple(chain(*alone[:count])) for count in range(2, len(alone) + 1)]
-    longest = _measure_longest_prompt(config)  # the same for all of them
-    for names in (*alone, *together):
-        memory = estimate_memory(change_config(config, *names), longest)
-        if memory.fits:
-            return " ".join(names), memory
-    return None
-
-
-def choose_layout(config: TrainConfig) -> TrainConfig:
-    """Return the config with `optimizer.layout` and `optimizer.checkpointing` chosen, unless given. Chooses the fastest
-    that fits comfortably. Skips small models and models that are not on this machine."""
-    layout, checkpointing = config.optimizer.layout, config.optimizer.checkpointing
-    if None not in (layout, checkpointing) or config.backend.kind != "local":
-        return config
-    several = count_processes() > 1
-    choices = [
-        (choice, kept)
-        for choice, kept in (("shared", False), ("packed", False), ("packed", True))
-        if layout in (None, choice) or (layout == "padded" and choice == "packed")
-        if checkpointing in (None, kept)
-        if not (several and choice == "shared")
-    ] or [(layout or "packed", bool(checkpointing))]
-    *first, last = [
-        config.model_copy(
-            update={
-                "optimizer": config.optimizer.model_copy(update={"layout": layout or choice, "checkpointing": kept})
-            }
-        )
-        for choice, kept in choices
-    ]
-    name = config.model.name
-    if name is None or not first:
-        return [*first, last][0]
-    if load_local_architecture(name, config.model.trust) is None:
-        return last
-    longest = _measure_longest_prompt(config)  # the same for all layouts
-    fitting = (chosen for chosen in first if _is_comfortable(estimate_memory(chosen, longest)))
-    return next(fitting, last)
-
-
-def _is_comfortable(needed: RunMemory) -> bool:
-    return needed.total <= COMFORTABLE * needed.device
-
-
-def _is_valid_change(config: TrainConfig, overrides: tuple[str, ...]) -> bool:
-    """Return True if these settings are valid and differ from the config's."""
-    try:
-        return change_config(config, *overrides) != config
-    except GymposiumError:  # such as 4 bits with all weights trained
-        return False
-
-
-def _load_architecture(config: TrainConfig) -> Any:
+def load_architecture(config: TrainConfig) -> Any:
+    """Return the architecture of the learner's model, as a transformers config. Raises `GymposiumError` if the model is
+    not on this machine."""
     model = config.model
     if model.name is None:
         return make_small_config(model.small, model.small.tokens)
@@ -197,13 +164,13 @@ def _load_architecture(config: TrainConfig) -> Any:
     return architecture
 
 
-def _measure_longest_prompt(config: TrainConfig) -> int:
-    """Return the length in tokens of the longest prompt in random matches of the games. Uses `optimizer.token_budget`
-    for small models without a tokenizer and for games that cannot be played at random."""
+def estimate_longest_prompt(config: TrainConfig) -> int:
+    """Return the length in tokens of the longest prompt in random matches of the games. Uses the tokens per
+    pass for small models without a tokenizer and for games that cannot be played at random."""
     games = [game for game in map(load_game, config.games) if game.spec.plays_at_random]
     name, prompting = config.model.name, config.prompting
     if name is None or not games:
-        return config.optimizer.token_budget
+        return config.optimizer.tokens_per_pass
     chat = load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust)
     form = find_reply_form(prompting.reply)
     plays = (

@@ -85,7 +85,10 @@ def _execute_run(
     if config.model.name is not None and config.backend.kind == "local":
         checkpointing = ", with checkpointing" if config.optimizer.checkpointing else ""
         print_message(f"Model: {find_title(config.model.name) or config.model.name}")
-        print_message(f"Layout of rows: {config.optimizer.rows_layout}{checkpointing}")
+        print_message(
+            f"Layout of rows: {config.optimizer.rows_layout}{checkpointing}, up to "
+            f"{config.optimizer.tokens_per_pass:,} tokens per pass"
+        )
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if config.model.name is None:
         torch.set_num_threads(1)  # a small model is slower with more threads

@@ -1,7 +1,8 @@
 """Runs on several processes, started by torchrun.
 
 The first process does the run: it plays, evaluates and writes. During imitation and reinforcement learning, the others
-hold parts of the learner's model and repeat the first learner's calls. Only the first process does the control.
+hold parts or copies of the learner's model, and repeat the first learner's calls. Only the first process does the
+control.
 """
 
 from __future__ import annotations
@@ -13,8 +14,13 @@ from pathlib import Path
 
 import torch
 
-from gymposium_train.backends.local_model import LearningStart, make_imitation_learner, make_reinforcement_learner
-from gymposium_train.backends.models import load_for_imitation, load_for_reinforcement
+from gymposium_train.backends.local_model import (
+    LearningStart,
+    make_imitation_learner,
+    make_reinforcement_learner,
+    replicates,
+)
+from gymposium_train.backends.models import META, load_for_imitation, load_for_reinforcement
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.learner.distributed import DistributedLearner
 from gymposium_train.learner.parallel.world import Processes, join_processes
@@ -42,13 +48,13 @@ def help_to_learn() -> RunDirectory:
         while isinstance(job := world.command(), LearningStart):
             if job.config.model.name is None:
                 torch.set_num_threads(1)
-            make, learner_of = (
-                (load_for_imitation, make_imitation_learner)
+            load, make_learner, tune = (
+                (load_for_imitation, make_imitation_learner, job.config.cold_start.tune)
                 if job.imitates
-                else (load_for_reinforcement, make_reinforcement_learner)
+                else (load_for_reinforcement, make_reinforcement_learner, job.config.model.tune)
             )
-            loaded = make(job.config, job.model, empty=True)
-            learner = DistributedLearner(learner_of(job.config, loaded, world))
+            loaded = load(job.config, job.model, None if replicates(job.config, tune) else META)
+            learner = DistributedLearner(make_learner(job.config, loaded, world))
             learner.follow()
             del learner, loaded
     if job is None:

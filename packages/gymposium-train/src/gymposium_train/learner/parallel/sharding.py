@@ -15,6 +15,7 @@ from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 
 from gymposium.errors import GymposiumError
+from gymposium_train.learner.devices import find_learning_device
 from gymposium_train.learner.parallel.parts import broadcast_tensor
 from gymposium_train.learner.parallel.world import Processes
 
@@ -24,16 +25,16 @@ def shard_model(whole: nn.Module, model: Any, world: Processes, dtype: torch.dty
 
     `whole` is the module called once per micro-batch. It contains every part of `model` that runs. Modules outside the
     layers (embeddings, output, the last norm) are gathered once for the call. Gradients are sums over the processes,
-    not means, because each loss is already weighted. They are summed in float32, the type of trained parameters. A
-    model without a LoRA computes in `dtype`, one with a LoRA in the types of its parameters.
+    not means, because each loss is already weighted. They are summed in float32, the type of trained parameters.
+
+    Trained shards are the float32 masters. They are gathered rounded to `dtype`, like the copies that a model in one
+    process computes with.
 
     Raises `GymposiumError` if a trained parameter is not part of `whole`."""
-    mesh = init_device_mesh(_find_device().type, (world.size,))
+    mesh = init_device_mesh(find_learning_device().type, (world.size,))
     kinds = set(model._no_split_modules or ())
     groups: list[Any] = [module for module in whole.modules() if type(module).__name__ in kinds]
-    precision = MixedPrecisionPolicy(
-        param_dtype=None if hasattr(model, "peft_config") else dtype, reduce_dtype=torch.float32
-    )
+    precision = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)
     for module in [*groups, whole]:
         module.register_forward_hook(_copy_views)
         fully_shard(module, mesh=mesh, reshard_after_forward=True, mp_policy=precision)
@@ -63,7 +64,7 @@ def fill_model(model: Any, whole: Any | None, world: Processes) -> None:
     """Allocate memory for a sharded model on the `meta` device, and fill it from `whole`, the complete model of the
     first process. The other processes pass None. Each process receives its part of one tensor at a time. Collective:
     all processes must call it."""
-    model.to_empty(device=_find_device())
+    model.to_empty(device=find_learning_device())
     values = {} if whole is None else {**dict(whole.named_parameters()), **dict(whole.named_buffers())}
     for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
         value = broadcast_tensor(values[name].detach() if world.leads else None, tensor, world)
@@ -71,8 +72,3 @@ def fill_model(model: Any, whole: Any | None, world: Processes) -> None:
             tensor.to_local().copy_(value.to_local())
         else:
             tensor.copy_(value)
-
-
-def _find_device() -> torch.device:
-    """Return the device that this process learns on."""
-    return torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")

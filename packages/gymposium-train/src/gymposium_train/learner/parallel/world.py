@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
 from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
+from torch.nn import Parameter
 
 from gymposium_train.util.processes import count_processes
 
@@ -82,11 +82,17 @@ class Processes:
         self.store.set(f"{key}, received by {self.rank}", "")
         return command
 
-    def all_reduce(self, tensors: Iterable[Tensor]) -> None:
-        """Replace each tensor with its sum over all processes."""
-        if self.size > 1:
-            for tensor in tensors:
-                dist.all_reduce(tensor)
+    def sum_gradients(self, parameters: Iterable[Parameter]) -> None:
+        """Replace the gradient of each parameter with its sum over all processes. Parameters without a gradient in any
+        process keep none."""
+        if self.size == 1:
+            return
+        mine = [*parameters]
+        having = self.all_gather({n for n, parameter in enumerate(mine) if parameter.grad is not None})
+        for n in sorted(set[int]().union(*having)):
+            if mine[n].grad is None:
+                mine[n].grad = torch.zeros_like(mine[n])
+            dist.all_reduce(mine[n].grad)
 
 
 ALONE = Processes()
