@@ -450,3 +450,23 @@ def test_mixture_of_experts_learns_and_resumes(
     other.load_state(tmp_path)
     pairs = [(row.ids[:-1], row.ids[-1:]) for row in rows[:4]]
     assert other.score(pairs) == mine.score(pairs)
+
+
+def test_weights_without_the_optimizer_are_restored(model_directory: Path, rows: list[Row], tmp_path: Path) -> None:
+    def make() -> LocalLearner:
+        return learner(load_model(model_directory), Optimizer(), critic=Critic(), kl=Kl(weight=0.1, estimator="k3"))
+
+    mine, other = make(), make()
+    mine.update(mine.annotate(rows), learning_rate=1e-3)
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "state").mkdir()
+    mine.save_state(tmp_path / "weights", weights_only=True)
+    mine.save_state(tmp_path / "state")
+    small, large = (sum(f.stat().st_size for f in (tmp_path / name).iterdir()) for name in ("weights", "state"))
+    assert small < 0.3 * large  # the state has two moments and the reference
+    other.load_state(tmp_path / "weights", weights_only=True)
+    pairs = [(row.ids[:-1], row.ids[-1:]) for row in rows[:4]]
+    assert other.score(pairs) == mine.score(pairs)
+    assert other.policy_version == mine.policy_version
+    with pytest.raises(GymposiumError, match="only one of them has a reference policy"):
+        other.load_state(tmp_path / "weights")

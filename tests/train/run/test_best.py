@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from gymposium.runs.curves import Curves
 from gymposium.runs.results import build_learning_curves
 from gymposium_train.config.writing import config_to_data
+from gymposium_train.learner.tensor_files import read_tensors
 from gymposium_train.run import training
 from gymposium_train.run.best import BestPoint, compute_advantage
 from gymposium_train.run.checkpoints import list_complete_checkpoints, read_step
@@ -55,6 +56,8 @@ def test_training_ends_with_the_best_weights(
     )
     expected, adapter = (load_file(path / "adapter_model.safetensors") for path in (saved, run.adapter))
     assert all((adapter[name] == tensor).all() for name, tensor in expected.items())
+    with read_tensors(saved) as tensors:  # the best weights have no optimizer state
+        assert any(name.startswith("optimizer|") for name in tensors) == (best == "false")
     curves = Curves(run.metrics_file)
     curves.refresh()
     for curve in build_learning_curves(config_to_data(quick_config()), results, curves):

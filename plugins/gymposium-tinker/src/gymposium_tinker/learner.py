@@ -134,7 +134,7 @@ class TinkerLearner:
             self._reference_path = self._save("reference")
             self._reference = None
 
-    def save_state(self, directory: Path) -> None:
+    def save_state(self, directory: Path, *, weights_only: bool = False) -> None:
         state = {
             "path": self._save("state"),
             "reference": self._reference_path,
@@ -142,7 +142,7 @@ class TinkerLearner:
         }
         replace_text(directory / STATE, json.dumps(state, indent=2) + "\n")
 
-    def load_state(self, directory: Path) -> None:
+    def load_state(self, directory: Path, *, weights_only: bool = False) -> None:
         state = read_state(directory / STATE)
         if (state["reference"] is None) != (self._reference_path is None):
             raise GymposiumError(

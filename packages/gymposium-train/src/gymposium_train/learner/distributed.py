@@ -99,26 +99,26 @@ class DistributedLearner:
     def validate(self, demonstrations: Sequence[Demonstration]) -> ImitationScore:
         return self._call_learners(self._local.validate, demonstrations)
 
-    def save_state(self, directory: Path) -> None:
+    def save_state(self, directory: Path, *, weights_only: bool = False) -> None:
         """Save like `LocalLearner.save_state`. The first process writes everything."""
         model = self._local.model if self._whole is None else self._whole
         if hasattr(model, "peft_config"):
             with self.in_float32():
                 save_lora(model, directory)
-        write_tensors(self.tensors(), directory)
+        write_tensors(self.tensors(weights_only=weights_only), directory)
 
-    def load_state(self, directory: Path) -> None:
+    def load_state(self, directory: Path, *, weights_only: bool = False) -> None:
         with read_tensors(directory) as tensors:
-            self.load(tensors)
+            self.load(tensors, weights_only=weights_only)
 
-    def tensors(self) -> Iterator[tuple[str, Tensor]]:
+    def tensors(self, *, weights_only: bool = False) -> Iterator[tuple[str, Tensor]]:
         """Yield tensors like `LocalLearner.tensors`."""
-        yield from self._call_learners(self._local.tensors)
+        yield from self._call_learners(self._local.tensors, weights_only=weights_only)
 
-    def load(self, tensors: Mapping[str, Tensor] | None) -> None:
+    def load(self, tensors: Mapping[str, Tensor] | None, *, weights_only: bool = False) -> None:
         """Load like `LocalLearner.load`. The other processes receive their parts of the tensors."""
-        self._send_call("load", None)
-        self._run_call(self._local.load, tensors)
+        self._send_call("load", None, weights_only=weights_only)
+        self._run_call(self._local.load, tensors, weights_only=weights_only)
 
     def in_float32(self) -> AbstractContextManager[None]:
         """Hold float32 weights like `LocalLearner.in_float32`."""

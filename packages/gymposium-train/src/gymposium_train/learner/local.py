@@ -220,26 +220,26 @@ class LocalLearner:
         they may be rounded to the model's number type for computation."""
         return self._masters.in_model()
 
-    def save_state(self, directory: Path) -> None:
+    def save_state(self, directory: Path, *, weights_only: bool = False) -> None:
         """Write the tensors. If a LoRA is trained, also write it in the format that PEFT and vLLM load."""
         if hasattr(self.model, "peft_config"):
             with self.in_float32():
                 save_lora(self.model, directory)
-        write_tensors(self.tensors(), directory)
+        write_tensors(self.tensors(weights_only=weights_only), directory)
 
-    def load_state(self, directory: Path) -> None:
+    def load_state(self, directory: Path, *, weights_only: bool = False) -> None:
         with read_tensors(directory) as tensors:
-            self.load(tensors)
+            self.load(tensors, weights_only=weights_only)
 
-    def tensors(self) -> Iterator[tuple[str, Tensor]]:
+    def tensors(self, *, weights_only: bool = False) -> Iterator[tuple[str, Tensor]]:
         """Yield the learner's state for a checkpoint, as (name, tensor) pairs."""
         counts = {"policy_version": self.policy_version, "bad_in_a_row": self._stepper.bad_in_a_row}
-        return gather_state(self._stepper, self.reference, counts, self.world)
+        return gather_state(self._stepper, self.reference, counts, self.world, weights_only=weights_only)
 
-    def load(self, tensors: Mapping[str, Tensor] | None) -> None:
+    def load(self, tensors: Mapping[str, Tensor] | None, *, weights_only: bool = False) -> None:
         """Restore the state from `tensors`. With several processes, only the first one gets the tensors, and the others
         get None. Raises `GymposiumError` if the learner's settings differ."""
-        counts = restore_state(tensors, self._stepper, self.reference, self.world)
+        counts = restore_state(tensors, self._stepper, self.reference, self.world, weights_only=weights_only)
         self._masters.copy_to_model()
         self.policy_version, self._stepper.bad_in_a_row = counts["policy_version"], counts["bad_in_a_row"]
 

@@ -121,10 +121,12 @@ class Learner(Protocol):
         current ones by this share of the way."""
         ...
 
-    def save_state(self, directory: Path) -> None:
-        """Write the learner's state for a checkpoint into an existing directory."""
+    def save_state(self, directory: Path, *, weights_only: bool = False) -> None:
+        """Write the learner's state for a checkpoint into an existing directory. With `weights_only`, the state of the
+        optimizer and the reference policy may be left out."""
         ...
 
-    def load_state(self, directory: Path) -> None:
-        """Restore the state written by `save_state`. Raises `GymposiumError` if the learner's settings differ."""
+    def load_state(self, directory: Path, *, weights_only: bool = False) -> None:
+        """Restore the state written by `save_state` with the same `weights_only`. What it left out stays unchanged.
+        Raises `GymposiumError` if the learner's settings differ."""
         ...

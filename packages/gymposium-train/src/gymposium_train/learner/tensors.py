@@ -15,15 +15,21 @@ from gymposium_train.learner.stepping import Stepper
 
 
 def gather_state(
-    stepper: Stepper, reference: Reference | None, counts: Mapping[str, int], world: Processes
+    stepper: Stepper,
+    reference: Reference | None,
+    counts: Mapping[str, int],
+    world: Processes,
+    *,
+    weights_only: bool = False,
 ) -> Iterator[tuple[str, Tensor]]:
     """Yield the trained weights, the optimizer's slots, the reference and some counts, one by one. Names are
-    `kind|name`, and `optimizer|parameter|slot` for the optimizer. Sharded tensors are gathered, so that any number of
-    processes can resume from them. All processes must iterate, but only the first one gets tensors."""
+    `kind|name`, and `optimizer|parameter|slot` for the optimizer. With `weights_only`, leaves out the optimizer and the
+    reference. Sharded tensors are gathered, so that any number of processes can resume from them. All processes must
+    iterate, but only the first one gets tensors."""
     tensors = {f"weights|{name}": p.detach() for name, p in stepper.named.items()}
-    for name, parameter in stepper.named.items():
+    for name, parameter in {} if weights_only else stepper.named.items():
         tensors |= {f"optimizer|{name}|{slot}": v for slot, v in stepper.optimizer.state[parameter].items()}
-    if reference is not None:
+    if reference is not None and not weights_only:
         tensors |= {f"reference|{name}": weights for name, weights in reference.weights.items()}
     tensors |= {f"counts|{name}": torch.tensor(count) for name, count in counts.items()}
     for name, tensor in tensors.items():
@@ -33,10 +39,15 @@ def gather_state(
 
 @torch.no_grad()
 def restore_state(
-    tensors: Mapping[str, Tensor] | None, stepper: Stepper, reference: Reference | None, world: Processes
+    tensors: Mapping[str, Tensor] | None,
+    stepper: Stepper,
+    reference: Reference | None,
+    world: Processes,
+    *,
+    weights_only: bool = False,
 ) -> dict[str, int]:
-    """Restore the tensors from `gather_state`, one by one, and return the counts. Only the first process has the
-    tensors.
+    """Restore the tensors from `gather_state` with the same `weights_only`, one by one, and return the counts. Only the
+    first process has the tensors.
 
     Raises `GymposiumError` if the learner's settings differ, and `LookupError` or `ValueError` for an invalid name or
     count."""
@@ -45,6 +56,7 @@ def restore_state(
         kind, _, name = key.partition("|")
         kinds[kind].append(name)
     missing = sorted({*kinds["weights"]} ^ stepper.named.keys())[:3]
+    reference = None if weights_only else reference
     if not missing and {*kinds["reference"]} != ({*reference.weights} if reference is not None else set()):
         missing = ["a reference policy"]
     if missing:

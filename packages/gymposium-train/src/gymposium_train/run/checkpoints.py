@@ -24,16 +24,22 @@ _NAME = re.compile(r"step-[0-9]{1,18}")
 
 
 def save_checkpoint(
-    directory: Path, learner: Learner, state: Mapping[str, Any], *, keep: int, besides: int | None = None
+    directory: Path,
+    learner: Learner,
+    state: Mapping[str, Any],
+    *,
+    keep: int,
+    besides: int | None = None,
+    weights_only: bool = False,
 ) -> Path:
     """Write the checkpoint of `state["step"]` atomically. Then remove all checkpoints except the newest `keep` and that
-    of step `besides`."""
+    of step `besides`. `weights_only` is as in `Learner.save_state`."""
     target = checkpoint_path(directory, state["step"])
     sweep(directory, "step-")
     if target.exists():
         remove_directory(target)
     with write_directory(target) as staging:
-        learner.save_state(staging)
+        learner.save_state(staging, weights_only=weights_only)
         (staging / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
     for old in list_complete_checkpoints(directory)[:-keep]:
         if read_step(old) != besides:
@@ -71,8 +77,9 @@ def read_step(checkpoint: Path) -> int:
     return int(checkpoint.name.removeprefix("step-"))
 
 
-def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
-    """Restore the state of `learner` from a checkpoint. Returns the state passed to `save_checkpoint`.
+def load_checkpoint(checkpoint: Path, learner: Learner, *, weights_only: bool = False) -> dict[str, Any]:
+    """Restore the state of `learner` from a checkpoint saved with the same `weights_only`. Returns the state passed to
+    `save_checkpoint`.
 
     Raises `GymposiumError` if the learner's settings differ from the checkpoint's, its state cannot be read, or the
     state is that of another step."""
@@ -80,7 +87,7 @@ def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
     with check_state(checkpoint / STATE):
         if state["step"] != read_step(checkpoint):
             raise ValueError(f"its step is {str(state['step'])[:80]}, not that of its directory")
-    learner.load_state(checkpoint)
+    learner.load_state(checkpoint, weights_only=weights_only)
     return state
 
 

@@ -186,7 +186,8 @@ class _StepLoop:
                 if stop.idle == MAX_IDLE_STEPS and not is_over:
                     raise _explain_no_rows(rollout, self._training)
         if (kept := self.kept) != self.done:
-            load_checkpoint(checkpoint_path(run.directory.best, kept), self._training.trainee.learner)
+            best = checkpoint_path(run.directory.best, kept)
+            load_checkpoint(best, self._training.trainee.learner, weights_only=True)
             print_message(
                 f"The last weights are clearly worse than those of step {kept}. Training ends with the weights of "
                 f"step {kept}.",
@@ -272,11 +273,11 @@ class _StepLoop:
         self._run.watchers.saved(self._checkpoints.save(self._collect_state()))
 
     def _save_best(self) -> None:
-        """Save the weights as the best so far. The previous best weights stay until a checkpoint confirms the new
-        ones."""
+        """Save the weights as the best so far, without the optimizer's state, which takes twice their space. The
+        previous best weights stay until a checkpoint confirms the new ones."""
         run, learner = self._run, self._training.trainee.learner
         if run.config.checkpoints.best and run.config.evaluation.every != 0 and run.games:
-            save_checkpoint(run.directory.best, learner, self._collect_state(), keep=2)
+            save_checkpoint(run.directory.best, learner, self._collect_state(), keep=2, weights_only=True)
 
     def _collect_state(self) -> dict[str, Any]:
         return {
