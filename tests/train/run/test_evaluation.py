@@ -5,14 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
+from gymposium.games.registry import load_game
+from gymposium.players.random import RandomPlayer
 from gymposium.plugins.host import host
 from gymposium_train.config.reading import build_config
 from gymposium_train.config.writing import config_to_data
+from gymposium_train.run import measures
 from gymposium_train.run.start import start_run
 
 PLUGIN = """
@@ -82,3 +86,19 @@ def test_run_is_evaluated_by_its_engine(
     assert {0, 1, 2, 3} <= {*released}  # before each engine is made
     evaluations = run.results()["evaluations"]
     assert {"cold start", "trained", "control"} <= evaluations.keys()
+
+
+def test_evaluations_follow_the_schedule_of_the_engine(quick_config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `streaming`, no match waits for the slowest reply of another."""
+    given: dict[str, Any] = {}
+
+    def evaluate(*players: Any, **options: Any) -> Any:
+        given.update(options)
+        return SimpleNamespace(overall=SimpleNamespace(as_dict=dict))
+
+    monkeypatch.setattr(measures, "evaluate", evaluate)
+    config = quick_config("engine.kind=own", "engine.schedule=streaming")
+    game = load_game("kuhn_poker")
+    run: Any = SimpleNamespace(config=config, games=(game,))
+    measures._evaluate_player(run, RandomPlayer(), game, "random", 2, "trained", lambda played: None)
+    assert given["schedule"] == "streaming"

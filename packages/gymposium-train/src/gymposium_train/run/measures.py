@@ -195,6 +195,7 @@ def _evaluate_player(
         seed=stream(run.config.seed, deals).getrandbits(48),
         tag=make_match_tag(run, what, game, opponent),
         each=each,
+        schedule=run.config.engine.schedule,
     ).overall.as_dict()
 
 
