@@ -87,7 +87,7 @@ def test_run_rolls_back_and_ends_with_last_good_weights(
     """Every update counts as too large."""
     monkeypatch.setattr("gymposium_train.run.health.KL_LIMIT", 0.0)
     config = quick_config(
-        "steps=9", "checkpoints.every=9", "checkpoints.keep=9", "evaluation.every=0",
+        "steps=9", "checkpoints.every=9", "checkpoints.keep=9", "checkpoints.rollback=true", "evaluation.every=0",
         without=("evaluation.curve_matches",),
     )  # fmt: skip
     run = start_run(tmp_path / "run", config)
@@ -107,6 +107,23 @@ def test_run_rolls_back_and_ends_with_last_good_weights(
     assert f"and training ends after {MOST_SETBACKS + 1} rollbacks." in said
 
 
+def test_run_with_steps_warns_and_learns_on(
+    quick_config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pretrained model's runs have steps. Only runs with a budget roll back by default."""
+    monkeypatch.setattr("gymposium_train.run.health.KL_LIMIT", 0.0)
+    config = quick_config("steps=3", "evaluation.every=0", without=("evaluation.curve_matches",))
+    assert not config.rolls_back
+    assert quick_config("budget=1.0", without=("steps", "rollout.growth")).rolls_back
+    run = start_run(tmp_path / "run", config)
+    steps = [entry for entry in run.metrics() if entry["stage"] == "train"]
+    assert [entry["train/setbacks"] for entry in steps] == [0, 0, 0]
+    assert all(entry["train/rows"] for entry in steps)
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.count("Step 1: the update changed the policy by") == said.count("Training continues.") == 1
+    assert "Returning to the weights" not in said
+
+
 def test_rollback_weights_are_kept_while_needed(
     quick_config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,7 +132,7 @@ def test_rollback_weights_are_kept_while_needed(
     found = iter([0.1, 0.1, 0.1, 0.1, 0.9, 0.9, 0.1])  # the first step asks twice
     monkeypatch.setattr("gymposium_train.run.health.compute_failed_share", lambda metrics: next(found))
     config = quick_config(
-        "steps=6", "checkpoints.every=1", "checkpoints.keep=2", "engine.staleness=0", "evaluation.every=0",
+        "steps=6", "checkpoints.every=1", "checkpoints.keep=2", "checkpoints.rollback=true", "evaluation.every=0",
         without=("evaluation.curve_matches",),
     )  # fmt: skip
     run = start_run(tmp_path / "run", config)

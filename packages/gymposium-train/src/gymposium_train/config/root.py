@@ -107,6 +107,12 @@ class TrainConfig(Settings):
         return tuple(self.games.values()) if isinstance(self.games, dict) else (1.0,) * len(self.games)
 
     @property
+    def rolls_back(self) -> bool:
+        """Whether the run returns to the last healthy weights if its policy breaks."""
+        wanted = self.checkpoints.rollback
+        return self.steps is None if wanted is None else wanted
+
+    @property
     def legality_weight(self) -> float:
         """Weight of the legality term. 0 if replies contain more than a move, because legal replies cannot be listed
         then."""

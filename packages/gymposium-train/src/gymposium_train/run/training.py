@@ -127,6 +127,8 @@ class _StepLoop:
         self._best = BestPoint(0, before, before)
         self._judged_from = 0
         """After a rollback, the first step whose replies are judged."""
+        self._is_warned = False
+        """Whether the latest step was unhealthy, so that a run that only warns has said so."""
         for broken in remove_incomplete_checkpoints(directory.checkpoints):
             print_message(f"Removed an incomplete checkpoint: {broken}", style="yellow")
         self._checkpoints = CheckpointKeeper(
@@ -196,7 +198,7 @@ class _StepLoop:
 
     def _take_step(self, ahead: RolloutPrefetcher[StepRollout[Any]]) -> tuple[StepRollout[Any], dict[str, Any]]:
         """Take one step, and return its rollout and its metrics. If replies or the update show that the policy is
-        broken, the step ends with earlier weights."""
+        broken, the step ends with earlier weights or a warning."""
         step, training = self.done, self._training
         began = time.perf_counter(), time.process_time()
         try:
@@ -209,10 +211,14 @@ class _StepLoop:
         wrong = self.health.check_rollout(metrics) if step >= self._judged_from else ""
         if not wrong:
             self._checkpoints.note_healthy(step - staleness)
+        if not (wrong and training.config.rolls_back):
             metrics = training.learn(step, rollout, self.health.rate_scale)
-            wrong = self.health.check_update(metrics, training.config.objective.clip_limit)
-        if wrong:
+            wrong = wrong or self.health.check_update(metrics, training.config.objective.clip_limit)
+        if wrong and training.config.rolls_back:
             self._roll_back(wrong, rollout.groups)
+        elif wrong and not self._is_warned:
+            self._warn(wrong, rollout.groups)
+        self._is_warned = bool(wrong)
         self._stop.note(metrics)
         for problem in describe_problems(step + 1, metrics, rollout.groups, self._stop.tied):
             print_message(problem, style="yellow")
@@ -228,6 +234,16 @@ class _StepLoop:
             "perf/seconds": time.perf_counter() - began[0],
             **measure_peak_memory(),
         }
+
+    def _warn(self, wrong: str, groups: Sequence[Group]) -> None:
+        """Report that the policy seems broken. Training continues."""
+        replies = quote_replies(groups, failed=True)
+        print_message(
+            f"Step {self.done + 1}: {wrong}{f': {replies}' if replies else ''}. Training continues. To return to the "
+            f"last healthy weights instead, set checkpoints.rollback=true. A lower optimizer.learning_rate may prevent "
+            f"this.",
+            style="yellow",
+        )
 
     def _roll_back(self, wrong: str, groups: Sequence[Group]) -> None:
         """Return to the weights of the last healthy checkpoint, and halve the learning rate."""
