@@ -129,7 +129,7 @@ def read_suite(path: Path) -> Suite:
     try:
         return parse_suite(read_plain_text(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise BadOption(f"Cannot read the suite {path}: {error}. Name a TOML file.") from error
+        raise BadOption(f"Cannot read the suite {path}: {str(error).rstrip('.')}. Name a TOML file.") from error
     except GymposiumError as error:
         raise BadOption(f"Invalid suite {path}: {error}") from error
 

@@ -163,9 +163,11 @@ class OpenEnvMatch(OneSeatMatch):
             answer = strict_json(event.move)
             text, reward, over, invalid = answer["text"], answer["reward"], answer["over"], answer["invalid"]
         except (ValueError, KeyError, TypeError) as error:
-            raise BadRecord(f"Event {len(self.events)} is not an answer from a server.") from error
+            raise BadRecord(
+                f"Event {len(self.events)} is not an answer from a server: {str(event.move)[:80]!r}."
+            ) from error
         if event.seat != CHANCE or not isinstance(text, str) or type(reward) is not float:
-            raise BadRecord(f"Event {len(self.events)} is not an answer from a server.")
+            raise BadRecord(f"Event {len(self.events)} is not an answer from a server: {str(event.move)[:80]!r}.")
         self._text, self._return, self._over = text, self._return + reward, over is True
         self._steps += bool(self.events)
         self._invalid += invalid is True

@@ -153,7 +153,7 @@ def explain_error(error: OpenAIError, settings: ApiSettings) -> ApiError:
             f"the server is running and that base_url= is its address."
         )
     if not isinstance(error, openai.APIStatusError):
-        return ApiError(f"Cannot send a request to {where}: {_shorten(str(error))}. Check base_url=.")
+        return ApiError(f"Cannot send a request to {where}: {_shorten(str(error)).rstrip('.')}. Check base_url=.")
     return _explain_status(error, settings)
 
 

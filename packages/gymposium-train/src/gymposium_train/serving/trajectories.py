@@ -138,7 +138,7 @@ def list_turns(row: SessionRow, kept: Sequence[TurnRow]) -> list[ServedTurn]:
             prompt = (*before.prompt, *before.completion.ids, *prompt)
         tokens += len(prompt)
         if tokens > MOST_TOKENS:
-            raise ValueError(f"the prompts have more than {MOST_TOKENS:,} tokens")
+            raise ValueError(f"the prompts have {tokens:,} tokens, more than {MOST_TOKENS:,}")
         turns.append(
             ServedTurn(
                 number=one.number,

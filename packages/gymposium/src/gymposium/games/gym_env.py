@@ -170,7 +170,9 @@ class GymGame:
             hint = f"{why}. If it is a file of your own, name its folder:  PYTHONPATH=FOLDER gymposium …"
             raise UnknownName("Gymnasium environment", self.env_id, gymnasium.registry, hint) from error
         except (gymnasium.error.Error, TypeError, ValueError, AssertionError) as error:
-            raise BadParameter(f"{self.name} cannot be made: {error}. Check its parameters.") from error
+            raise BadParameter(
+                f"{self.name} cannot be made: {str(error).rstrip('.')}. Check its parameters."
+            ) from error
 
     def rules(self, seat: int, style: Style = "full") -> str:
         return f"This is {self.env_id}. You play it alone.\n" if style == "full" else ""

@@ -64,7 +64,8 @@ class BotPlayer:
             action = seated.step(world.state)
         except pyspiel.SpielError as error:
             raise GymposiumError(
-                f"{self.name} failed in seat {ask.seat} of {ask.game.name}: {error}. Use another player."
+                f"{self.name} failed in seat {ask.seat} of {ask.game.name}: {str(error).rstrip('.')}. Use another "
+                "player."
             ) from error
         if action in (actions := ask.legal_actions):
             return Reply((ask.legal_moves or [])[actions.index(action)])
@@ -123,7 +124,8 @@ def _load_bot(short: str, game: pyspiel.Game, seat: int, params: Mapping[str, An
         return pyspiel.load_bot(short, game, seat, dict(params))
     except pyspiel.SpielError as error:
         raise BadOption(
-            f"OpenSpiel rejected the bot {short} with the parameters {dict(params)}: {error}. Correct them."
+            f"OpenSpiel rejected the bot {short} with the parameters {dict(params)}: {str(error).rstrip('.')}. Correct "
+            "them."
         ) from error
 
 

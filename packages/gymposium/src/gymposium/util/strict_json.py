@@ -111,7 +111,7 @@ def _parse_integer(digits: str) -> int:
 def _parse_float(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
-        raise ValueError(f"the number {_shorten(digits)} is out of range")
+        raise ValueError(f"the number {_shorten(digits)} is out of range, beyond 1.8e308")
     return value
 
 

@@ -74,4 +74,4 @@ def check_solvable(game: Game) -> None:
             "chance."
         )
     if spec.free_text:
-        raise TooLarge(f"{game.name} cannot be solved, because it takes free text and has no list of moves.")
+        raise TooLarge(f"{game.name} cannot be solved, because it takes free text. Choose a game with a list of moves.")

@@ -48,7 +48,7 @@ def make_plain_game(name: str) -> OpenSpielGame:
     try:
         engine = pyspiel.load_game(name)
     except (pyspiel.SpielError, RuntimeError, IndexError) as error:
-        raise BadParameter(f"OpenSpiel rejected {name!r}: {error}. Check its parameters.") from error
+        raise BadParameter(f"OpenSpiel rejected {name!r}: {str(error).rstrip('.')}. Check its parameters.") from error
     kind = engine.get_type()  # the registered type ignores parameters and a wrapped game
     if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
         raise BadParameter(
@@ -73,6 +73,8 @@ def make_plain_game(name: str) -> OpenSpielGame:
     try:
         game = OpenSpielGame(spec, {}, engine, PlainWording(kind.long_name, engine.num_players(), use_board))
     except pyspiel.SpielError as error:  # crossword declares a tensor without a shape
-        raise BadParameter(f"OpenSpiel's {short} is not supported: {error}. Choose another game.") from error
+        raise BadParameter(
+            f"OpenSpiel's {short} is not supported: {str(error).rstrip('.')}. Choose another game."
+        ) from error
     game.name = f"openspiel:{name}"
     return game
