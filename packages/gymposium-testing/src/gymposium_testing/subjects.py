@@ -90,7 +90,9 @@ def list_plugin_subjects(plugin: Plugin) -> list[Subject]:
 
     Raises `PluginError` if it is broken or disabled, and `BadOption` if it has nothing to check."""
     if plugin.status == "broken":
-        raise PluginError(f"plugin {plugin.name!r} is broken: {plugin.error}")
+        raise PluginError(
+            f"plugin {plugin.name!r} is broken: {str(plugin.error).rstrip('.')}. Fix it, then check again."
+        )
     if plugin.status == "disabled":
         raise PluginError(f"plugin {plugin.name!r} is disabled in the environment.")
     subjects = [subject for spec in plugin.specs for subject in list_subjects(spec)]

@@ -33,11 +33,11 @@ def strict_toml(text: str) -> dict[str, Any]:
         raise ValueError(f"it has {len(text):,} characters, more than {LONGEST:,}")
     # tomllib takes time quadratic in the number of dots in a key
     if _DEEP_KEY.search(_TEXT_OR_COMMENT.sub("_", text)):
-        raise ValueError("it is nested too deeply")
+        raise ValueError("it is nested too deeply; flatten it")
     try:
         table = tomllib.loads(text)
     except RecursionError:  # from hundreds of nested brackets
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError("it is nested too deeply; flatten it") from None
     check_depth(table)
     _check_integers(table)
     return table

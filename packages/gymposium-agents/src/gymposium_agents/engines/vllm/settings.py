@@ -208,7 +208,7 @@ def divide_devices(devices: Sequence[str], servers: int) -> list[tuple[str, ...]
     if len(devices) % servers:
         raise BadOption(
             f"devices={','.join(devices)}: {quantity(len(devices), 'GPU')} cannot be divided evenly among {servers} "
-            f"servers. Name the same number for each."
+            f"servers. Name a multiple of {servers} GPUs."
         )
     each = len(devices) // servers
     return [tuple(devices[i * each : (i + 1) * each]) for i in range(servers)]
