@@ -99,12 +99,12 @@ class Schema:
         if self.is_plain:
             return function(self._text, *arguments)
         if self._late >= _MOST_LATE:
-            raise CallFailed(f"The schema took more than {SECONDS:g} s {_MOST_LATE} times. Simplify it.")
+            raise CallFailed(f"The schema took more than {SECONDS:g} s {_MOST_LATE} times.")
         try:
             return _CHECKER.call(function, self._text, *arguments)
         except CallFailed as error:
             self._late += 1
-            raise CallFailed(f"The schema takes more than {SECONDS:g} s or too much memory. Simplify it.") from error
+            raise CallFailed(f"The schema takes more than {SECONDS:g} s or too much memory.") from error
 
 
 def _import_evaluation() -> Any:
