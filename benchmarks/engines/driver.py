@@ -93,7 +93,7 @@ def outside(directory: Path, size: SmallModel, texts: list[str], matches: int, r
         style=CONFIG.prompting.prompt,
         reply=CONFIG.prompting.reply,
     )
-    game, opponent = load_game(CONFIG.games[0]), make_player("random")
+    game, opponent = load_game(next(iter(CONFIG.games))), make_player("random")
     shares, per_turn, engines = [], [], []
     for repeat in range(-1, repeats):
         jobs = plan_jobs(

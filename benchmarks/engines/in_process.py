@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(given: argparse.Namespace) -> None:
-    game, prompting = load_game(CONFIG.games[0]), CONFIG.prompting
+    game, prompting = load_game(next(iter(CONFIG.games))), CONFIG.prompting
     play = RandomPlay(game, prompting.prompt, get_reader(prompting.reply), seed=CONFIG.seed, tag="texts")
     texts = list(list_texts(list_winners_moves(play.play(500))))
     comparisons, shares = [], []

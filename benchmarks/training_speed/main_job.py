@@ -76,7 +76,11 @@ def prepare(directory: Path, config: TrainConfig) -> list[Demonstration]:
     """Write the default small model to `directory`, behind its cold start; returns a batch of what it imitated."""
     cold, prompting = config.cold_start, config.prompting
     play = RandomPlay(
-        load_game(config.games[0]), prompting.prompt, get_reader(prompting.reply), seed=config.seed, tag="cold-start"
+        load_game(next(iter(config.games))),
+        prompting.prompt,
+        get_reader(prompting.reply),
+        seed=config.seed,
+        tag="cold-start",
     )
     assert cold.matches is not None
     lessons = list_winners_moves(play.play(cold.matches))
