@@ -20,7 +20,7 @@ from statistics import median
 from benchmarks.exploitability import SimulatedPlayer
 from benchmarks.report import RESULTS, KeptRows, Row, table
 from gymposium import load_game
-from gymposium.analysis.exact import Policy, tabulate, value
+from gymposium.analysis.exact import Policy, compute_value, tabulate_policy
 from gymposium.analysis.exact.corrected import LuckCorrector
 from gymposium.analysis.exact.fixed_table import compute_fixed_table
 from gymposium.analysis.exact.graph import OVER, build_graph
@@ -55,12 +55,12 @@ def measured(name: str, deals: int, number: int, opponent: str) -> Row:
     policy = SimulatedPlayer(game, kind, number, fixed.table, mixed=0.5).policy
     other = {
         "table": fixed,
-        "random": tabulate(game, RandomPlayer()),
+        "random": tabulate_policy(game, RandomPlayer()),
         "unknown": SimulatedPlayer(game, "random", 100 + number, fixed.table).policy,
     }[opponent]
     known = None if opponent == "unknown" else other
     corrector = LuckCorrector(fixed)
-    truth = value(policy, other).mean.mean_return
+    truth = compute_value(policy, other).mean.mean_return
     held = plain_held = 0
     ratios = []
     for repeat in range(REPEATS):

@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks.report import RESULTS, KeptRows, Row, table
 from gymposium import load_game
-from gymposium.analysis.exact import Policy, value
+from gymposium.analysis.exact import Policy, compute_value
 from gymposium.analysis.exact.graph import OVER, Graph, build_graph
 from gymposium.players.distribution import MoveDistribution
 from gymposium.util.streams import stream
@@ -33,7 +33,7 @@ from gymposium_arena.ratings.bootstrap import compute_interval, draw_deal_weight
 from gymposium_arena.ratings.comparisons import compare_players
 from gymposium_arena.ratings.completed import Decisions, compute_effective_number, weight_completed_matches
 from gymposium_arena.ratings.evidence import sum_game
-from gymposium_arena.ratings.fit import POINTS, rate
+from gymposium_arena.ratings.fit import POINTS, fit_ratings
 from gymposium_arena.ratings.newton import fit_many
 
 SKILLS = (0.0, 0.3, 0.6, 0.9)
@@ -102,7 +102,7 @@ def truth() -> list[float]:
     """Return the ratings of the policies from infinitely many matches without failures."""
     points = np.zeros((len(SKILLS), len(SKILLS)))
     for one, other in combinations(range(len(SKILLS)), 2):
-        mean = value(make_policy(SKILLS[one]), make_policy(SKILLS[other])).mean
+        mean = compute_value(make_policy(SKILLS[one]), make_policy(SKILLS[other])).mean
         points[one, other] = 1e6 * (mean.win + mean.draw / 2)
         points[other, one] = 1e6 - points[one, other]
     strengths = fit_many(points[None])[0]
@@ -174,7 +174,7 @@ def measured(world: str, repeats: int) -> Row:
             alike = compute_effective_number(
                 np.bincount([int(one.group) for one in board.outcomes], weights, minlength=DEALS).astype(float)
             )
-            ratings = rate(
+            ratings = fit_ratings(
                 sum_game(counted, draw_deal_weights(make_generator(repeat, "play"), SAMPLES, DEALS, alike)),
                 make_generator(repeat, "prior"),
             )

@@ -39,7 +39,7 @@ from gymposium_arena.outcomes import MatchOutcome
 from gymposium_arena.ratings.bootstrap import SAMPLES, compute_interval, draw_deal_weights, make_generator
 from gymposium_arena.ratings.comparisons import Comparisons, Floats, compare_players
 from gymposium_arena.ratings.evidence import Evidence, sum_game, sum_games
-from gymposium_arena.ratings.fit import POINTS, Ratings, rate
+from gymposium_arena.ratings.fit import POINTS, Ratings, fit_ratings
 from gymposium_arena.ratings.flip import TOLERANCE, find_flip
 from gymposium_arena.ratings.newton import fit_many
 from gymposium_arena.ratings.payoff import compute_payoff
@@ -143,7 +143,7 @@ def rated(world: World, seed: int, samples: int = SAMPLES) -> tuple[Ratings, Evi
     ]
     evidence = sum_game(games[0], weights[0]) if len(games) == 1 else sum_games(games, weights)
     payoff = compute_payoff(games[0], weights[0], make_generator(seed, "payoff"))
-    return rate(evidence, make_generator(seed, "prior")), evidence, payoff.low, payoff.high
+    return fit_ratings(evidence, make_generator(seed, "prior")), evidence, payoff.low, payoff.high
 
 
 def coverage(world: World, repeats: int, seed: int, samples: int = SAMPLES) -> dict[str, Any]:
@@ -265,7 +265,7 @@ def run_speed(given: argparse.Namespace) -> bool:
         evidence = [sum_game(game, drawn) for game, drawn in zip(games, weights, strict=True)]
         evidence.append(sum_games(games, weights))
         for number, one in enumerate(evidence):
-            rate(one, make_generator(0, "prior", number))
+            fit_ratings(one, make_generator(0, "prior", number))
         return evidence
 
     evidence, rating = _timed(all_at_once)
@@ -314,7 +314,7 @@ def run_flip(given: argparse.Namespace) -> bool:
             continue
         weights = draw_deal_weights(make_generator(0, "deals"), 50, len(game.deals))
         found = find_flip(
-            rate(sum_game(game, weights), make_generator(0, "prior")), partial(sum_game, game), world.groups
+            fit_ratings(sum_game(game, weights), make_generator(0, "prior")), partial(sum_game, game), world.groups
         )
         if found is not None and len(found.deals) == fewest:
             equal += 1

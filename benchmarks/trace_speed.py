@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from benchmarks.cpu_time import cpu_seconds
 from benchmarks.report import RESULTS, about, table, write
-from gymposium.util.child_process import python_command
+from gymposium.util.child_process import make_python_command
 from gymposium_trace.programs import GRADES
 from gymposium_trace.running.backends import ENVIRONMENT, OPTIONS, PYTHON
 from gymposium_trace.sources import GeneratedPrograms
@@ -45,7 +45,7 @@ def per_second(work: Callable[[int], T], count: int) -> tuple[float, list[T]]:
 
 
 def start_python(number: int) -> None:
-    subprocess.run(python_command(*OPTIONS, "-c", "pass", python=PYTHON), env=ENVIRONMENT, check=True)
+    subprocess.run(make_python_command(*OPTIONS, "-c", "pass", python=PYTHON), env=ENVIRONMENT, check=True)
 
 
 def main() -> None:

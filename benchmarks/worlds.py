@@ -29,7 +29,7 @@ from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.records import Record
 from gymposium.records.replay import find_replay_difference
 from gymposium.replies.reading import READERS, Reader
-from gymposium.tasks import Result, World, tool_game
+from gymposium.tasks import Result, World, make_tool_game
 from gymposium.tasks.tools import Call, Tool
 from gymposium.util.streams import Draw, stream
 from gymposium_worlds.mail.making.mailbox import make_mailbox
@@ -274,7 +274,7 @@ def waiting() -> Iterator[CheckedFigure]:
         information="imperfect", chance=True, utility="score", free_text=True, tools="pure",
         unsearchable="search cannot guess what tools return",
     )  # fmt: skip
-    game, player = tool_game(spec, {}, WaitingTasks()), Says(Call("wait", {}).json)
+    game, player = make_tool_game(spec, {}, WaitingTasks()), Says(Call("wait", {}).json)
     for schedule in SCHEDULES:
         times = []
         for seeds in ([0], [10], range(AT_ONCE)):  # to start the loop of all worlds, one of the longest, all

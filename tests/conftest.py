@@ -15,7 +15,7 @@ from hypothesis import is_hypothesis_test, settings
 from gymposium.games.registry import load_game
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import get_reader
-from gymposium.util.child_process import PLUGIN_FILES, plugin_files
+from gymposium.util.child_process import PLUGIN_FILES, list_plugin_files
 
 settings.register_profile("gymposium", deadline=None)  # a busy machine is no failure
 settings.load_profile("gymposium")
@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module", autouse=True)
 def plugin_files_before() -> list[Path]:
     """The plugin files that fixtures for a whole session had loaded before the module's own fixtures."""
-    return plugin_files()
+    return list_plugin_files()
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def global_options_of_the_test(request: pytest.FixtureRequest, plugin_files_befo
     plugin files of fixtures from the tests in other modules, except those that lie beside the test."""
     before = {name: value for name, value in os.environ.items() if name.startswith("GYMPOSIUM_")}
     if PLUGIN_FILES in before:
-        files = plugin_files()
+        files = list_plugin_files()
         own = [file for file in files if file not in plugin_files_before or file.parent == request.path.parent]
         os.environ[PLUGIN_FILES] = "\n".join(map(str, own))
     yield

@@ -148,7 +148,7 @@ def _measured(side: dict[str, Any]) -> dict[str, Any]:
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-    from gymposium_inspect import outcome, play, playing, samples
+    from gymposium_inspect import make_samples, outcome, play, playing
 
     clock = Clock()
 
@@ -190,7 +190,9 @@ def _measured(side: dict[str, Any]) -> dict[str, Any]:
     def tasks() -> Iterator[Task]:
         if side["side"] == "gymposium":
             for matches in (WARM, side["matches"]):
-                yield Task(dataset=samples(side["game"], matches=matches), solver=timed_play(), scorer=timed_outcome())
+                yield Task(
+                    dataset=make_samples(side["game"], matches=matches), solver=timed_play(), scorer=timed_outcome()
+                )
             return
         for calls in (side["calls"][:WARM], side["calls"]):
             dataset = [Sample("Legal moves: none", metadata={"calls": count}) for count in calls]

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.report import KeptRows, Row, table
 from gymposium import load_game
-from gymposium.analysis.exact import optima_against_random
+from gymposium.analysis.exact import compute_optima_against_random
 from gymposium.analysis.exact.equilibrium import compute_average_policy
 from gymposium.games.protocol import Game
 from gymposium_disguises import DISGUISES
@@ -39,7 +39,7 @@ def optimum(game: Game) -> Any:
     """Return the best results against random play, or a policy near an equilibrium if the game hides something."""
     if game.spec.information == "imperfect":
         return compute_average_policy(game, ITERATIONS)
-    return optima_against_random(game)
+    return compute_optima_against_random(game)
 
 
 def walked(name: str, positions: int) -> Row:

@@ -12,7 +12,7 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.plugins.names import format_name, parse_name
 from gymposium.records.scores import Estimate, Score, estimate_rate
-from gymposium_agents.players.evaluate import evaluate
+from gymposium_agents.players.evaluate import evaluate_player
 
 PlayerAt = Callable[[float], Player]
 """Makes the player that samples at a temperature; 0 is greedy."""
@@ -53,7 +53,7 @@ def figures(game: str, player: PlayerAt, seed: int, tag: str) -> Figures:
 
 
 def _tic_tac_toe(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
-    found = exact.measure(load_game(name), player(0.0), seed)
+    found = exact.measure_player(load_game(name), player(0.0), seed)
     value, response = found.as_played.against_random, found.as_played.response
     assert response is not None  # nothing is hidden, and greedy play is computed
     second, first = (_result(outcome) for outcome in response.value.seats)  # the response has the other seat
@@ -84,7 +84,7 @@ def exploitability(game: str, player: Player, seed: int) -> tuple[float | None, 
     Legal mass is the smallest share of legal replies in any state. Returns None if the player never plays a legal move
     in some state.
     """
-    found = exact.measure(load_game(game), player, seed)
+    found = exact.measure_player(load_game(game), player, seed)
     return (None if found.restricted is None else found.restricted.exploitability), found.as_played.policy.legal_mass
 
 
@@ -126,7 +126,7 @@ def _right(score: Score) -> Estimate:
 
 def _matches(name: str, player: Player, opponent: str | None, matches: int, seed: int, tag: str) -> Score:
     against = None if opponent is None else make_player(opponent)
-    found = evaluate(player, against, load_game(name), matches=matches, seed=seed, tag=f"{tag}-{opponent}")
+    found = evaluate_player(player, against, load_game(name), matches=matches, seed=seed, tag=f"{tag}-{opponent}")
     return found.overall
 
 

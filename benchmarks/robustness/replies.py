@@ -17,7 +17,7 @@ from gymposium import load_game
 from gymposium.errors import IllegalMove
 from gymposium.games.protocol import Match
 from gymposium.plugins.host import host
-from gymposium.replies.reading import KINDS, READERS, read
+from gymposium.replies.reading import KINDS, READERS, read_reply
 from gymposium.util.streams import stream
 from gymposium_testing.walk import play_matches
 
@@ -151,7 +151,7 @@ def faults(match: Match, seat: int, attack: Attack, apply: bool) -> Iterator[str
     legal, pattern = match.legal_moves(seat), match.game.move_pattern
     for name, how in READERS.items():
         try:
-            reading = read(attack.reply, legal, how, pattern)
+            reading = read_reply(attack.reply, legal, how, pattern)
             reason = reading.reason(legal)
         except Exception as error:  # noqa: BLE001 (an exception of any kind is what is looked for)
             yield f"{name}: {type(error).__name__} from {attack.reply[:80]!r}"

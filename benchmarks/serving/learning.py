@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.serving.running import ENVIRONMENT, command, served, settings
 from gymposium import load_game, make_player
-from gymposium_agents.players.evaluate import evaluate
+from gymposium_agents.players.evaluate import evaluate_player
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples" / "serving"
 
@@ -95,7 +95,7 @@ def figures(task: Task, out: Path, seed: int) -> dict[str, Any]:
     """Return the returns and results of the trained model, in separate matches."""
     game = load_game(task.game)
     opponent = make_player("random") if game.seats > 1 else None
-    found = evaluate(
+    found = evaluate_player(
         make_player(f"lm:{out / 'model'}"), opponent, game, matches=task.matches, seed=1000 + seed, tag="serving"
     )
     return found.as_dict()

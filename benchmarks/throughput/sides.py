@@ -15,7 +15,7 @@ from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Game
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import get_reader
-from gymposium.util.streams import draw
+from gymposium.util.streams import draw_outcome
 
 
 def match_with_text(game: Game) -> Play:
@@ -60,7 +60,7 @@ def bare_pyspiel(engine: pyspiel.Game) -> Play:
         decisions = 0
         while not state.is_terminal():
             if state.is_chance_node():
-                state.apply_action(draw(state.chance_outcomes(), rng))
+                state.apply_action(draw_outcome(state.chance_outcomes(), rng))
             elif state.is_simultaneous_node():
                 state.apply_actions([decide(state, seat) for seat in players])
                 decisions += len(players)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gymposium import GameSpec, Parameter, hookimpl
-from gymposium.games.pictures import Picture, hand
+from gymposium.games.pictures import Picture, draw_hand
 from gymposium.games.rules import Event, Style, make_game_factory
 
 
@@ -59,10 +59,10 @@ class Nim:
     def position(self, table: Table, seat: int, style: Style) -> str:
         return f"{table.left} left\n" if style == "compact" else f"Sticks left: {table.left}.\n"
 
-    def picture(self, table: Table, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, table: Table, seat: int, events: Sequence[Event]) -> Picture:
         # a click on one of the last three sticks takes it and those behind it
         names = [f"take {count}" if count <= 3 else "" for count in range(table.left, 0, -1)]
-        sticks = hand(["|"] * table.left, "Sticks left", names=names)
+        sticks = draw_hand(["|"] * table.left, "Sticks left", names=names)
         return Picture.from_parts(sticks, told=f"Sticks left: {table.left}")
 
     def tensor(self, table: Table, seat: int) -> Sequence[float]:

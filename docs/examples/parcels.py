@@ -16,7 +16,7 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.replies.reading import READERS, Reader
-from gymposium.tasks import Call, Result, Tool, ToolGame, World, tool_game
+from gymposium.tasks import Call, Result, Tool, ToolGame, World, make_tool_game
 from gymposium.util.streams import stream
 
 CITIES = ("Bonn", "Graz", "Lyon", "Nice", "Oslo", "Porto", "Riga", "Turku")
@@ -101,7 +101,7 @@ class Journeys:
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
     """Return the game of these tasks."""
-    return tool_game(spec, params, Journeys(**params))
+    return make_tool_game(spec, params, Journeys(**params))
 
 
 @hookimpl

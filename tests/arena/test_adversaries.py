@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.analysis.exact import best_response, tabulate
+from gymposium.analysis.exact import find_best_response, tabulate_policy
 from gymposium.analysis.exact.adversary import Adversary, Target, open_adversary
 from gymposium.games.registry import load_game
 from gymposium.players.identity import Identity
@@ -27,7 +27,7 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Board:
     monkeypatch.setenv("GYMPOSIUM_ALLOW", "exploit:*")
     monkeypatch.chdir(tmp_path)  # the seeds of matches follow from the names of players, in which the path stands
     path = Path("adversary.json")
-    response = best_response(tabulate(load_game("kuhn_poker"), RandomPlayer()))
+    response = find_best_response(tabulate_policy(load_game("kuhn_poker"), RandomPlayer()))
     Adversary.from_response(response, Target.from_identity("random", {}, Identity()), "traversal").write(path)
     suite = f"""
 name = "poker"

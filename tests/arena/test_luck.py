@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.analysis.exact import tabulate, value
+from gymposium.analysis.exact import compute_value, tabulate_policy
 from gymposium.analysis.exact.players import CfrPlayer
 from gymposium.games.registry import load_game
 from gymposium.players.random import RandomPlayer
@@ -45,7 +45,7 @@ def test_known_policies_have_an_exact_value(board: Board) -> None:
     assert len(rows) == 3
     both = rows["random", "cfr-50"]
     kuhn = load_game("kuhn_poker")
-    truth = value(tabulate(kuhn, RandomPlayer()), tabulate(kuhn, CfrPlayer(50))).mean.mean_return
+    truth = compute_value(tabulate_policy(kuhn, RandomPlayer()), tabulate_policy(kuhn, CfrPlayer(50))).mean.mean_return
     assert (both.exact, both.corrected.low) == (True, None)
     assert both.corrected.value == pytest.approx(truth, abs=1e-4)
     other = rows["mcts-20", "cfr-50"]

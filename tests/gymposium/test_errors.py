@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gymposium.errors import BadOption, IllegalMove, WrongSeat, describe, is_actionable
+from gymposium.errors import BadOption, IllegalMove, WrongSeat, describe_error, is_actionable
 
 
 @pytest.mark.parametrize(
@@ -28,4 +28,4 @@ def test_only_actionable_errors_are_passed_on(error: BaseException, expected: bo
     ],
 )
 def test_error_is_described_on_one_line(error: BaseException, line: str) -> None:
-    assert describe(error) == line
+    assert describe_error(error) == line

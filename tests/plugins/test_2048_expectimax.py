@@ -19,8 +19,8 @@ from gymposium.games.protocol import Game, Match
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.protocol import Ask, MatchContext
 from gymposium_2048.expectimax import ExpectimaxPlayer, make_board
-from gymposium_2048.rows import EMPTY, ORDER, PAIR, TILES, LineTables, rows
-from gymposium_2048.search import END, values
+from gymposium_2048.rows import EMPTY, ORDER, PAIR, TILES, LineTables, compute_tables
+from gymposium_2048.search import END, compute_values
 
 Line = tuple[int, ...]
 Board = tuple[Line, ...]
@@ -30,7 +30,7 @@ MOVES = ["up", "right", "down", "left"]
 
 @pytest.fixture(scope="module")
 def tables() -> LineTables:
-    return rows()
+    return compute_tables()
 
 
 # -- a plain account
@@ -120,14 +120,14 @@ def test_search_matches_brute_force_expectimax(tables: LineTables, moves: int) -
     for empty in [0, 0, 1, 2, 3, 5, 8, 12, 14]:
         board = draw_board(rng, empty, rng.choice([3, 6, 9, 15]))
         expected = brute_force(board, moves, 11)
-        assert values(pack(board), moves, 11, tables).tolist() == pytest.approx(expected)
+        assert compute_values(pack(board), moves, 11, tables).tolist() == pytest.approx(expected)
 
 
 def test_three_move_search_is_exact_without_pruning(tables: LineTables) -> None:
     rng = random.Random(3)
     for empty in (0, 1, 1, 2):
         board = draw_board(rng, empty, 5)
-        assert values(pack(board), 3, 6, tables).tolist() == pytest.approx(brute_force(board, 3, 6))
+        assert compute_values(pack(board), 3, 6, tables).tolist() == pytest.approx(brute_force(board, 3, 6))
 
 
 def test_final_tile_is_made_at_once(tables: LineTables) -> None:
@@ -135,7 +135,7 @@ def test_final_tile_is_made_at_once(tables: LineTables) -> None:
     for last in range(3, 16):
         board = [list(row) for row in draw_board(rng, 6, last - 2)]
         board[1][1] = board[1][2] = last - 1
-        found = values(pack(tuple(map(tuple, board))), 2, last, tables)
+        found = compute_values(pack(tuple(map(tuple, board))), 2, last, tables)
         assert [found[MOVES.index(move)] for move in ("left", "right")] == [END + 1] * 2
 
 

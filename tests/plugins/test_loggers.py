@@ -22,10 +22,10 @@ from typing import Any
 import pytest
 
 from gymposium.errors import BadOption, LoggerError, MissingExtra, UnknownName
-from gymposium.plugins.first_party import first_party
+from gymposium.plugins.first_party import list_first_party
 from gymposium.runs.loggers.make import check_installed, check_loggers, close_loggers, make_loggers
 from gymposium.runs.loggers.protocol import Logger, LoggerStart
-from gymposium_loggers.mlflow import flatten
+from gymposium_loggers.mlflow import flatten_config
 from gymposium_loggers.run_ids import load_run_id, save_run_id
 from gymposium_loggers.wandb import WandbSettings
 
@@ -385,7 +385,7 @@ def test_langfuse_refusals_during_a_run_are_raised(tmp_path: Path, langfuse: Sta
         log(loggers, 1, 1)
 
 
-@pytest.mark.parametrize("name", first_party()["logger"])
+@pytest.mark.parametrize("name", list_first_party()["logger"])
 def test_missing_libraries_name_the_extra(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in [m for m in sys.modules if m.split(".")[0] == name]:
         monkeypatch.delitem(sys.modules, module)
@@ -425,7 +425,7 @@ def test_logger_options_are_validated() -> None:
 
 
 def test_configs_are_flattened() -> None:
-    assert dict(flatten(CONFIG)) == {
+    assert dict(flatten_config(CONFIG)) == {
         "model": "tiny", "grpo.epochs": 2, "grpo.clip": [0.2, 0.28], "limit": math.inf
     }  # fmt: skip
 

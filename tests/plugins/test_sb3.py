@@ -35,7 +35,7 @@ from gymposium_sb3 import policy_file
 from gymposium_sb3.cli import check_out_path
 from gymposium_sb3.player import Sb3Player
 from gymposium_sb3.policy_file import NOTE, read_policy, write_note
-from gymposium_sb3.training import Settings, evaluate, train
+from gymposium_sb3.training import Settings, evaluate_player, train_policy
 
 DECISIONS = 4096
 
@@ -45,7 +45,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Train a policy for tic-tac-toe briefly, with the function of the real command."""
     path = tmp_path_factory.mktemp("sb3") / "ttt.zip"
     told: list[tuple[int, float]] = []
-    assert train(Settings(game="tic_tac_toe", decisions=DECISIONS), path, lambda *now: told.append(now)) == DECISIONS
+    assert (
+        train_policy(Settings(game="tic_tac_toe", decisions=DECISIONS), path, lambda *now: told.append(now))
+        == DECISIONS
+    )
     assert [decisions for decisions, _ in told] == list(range(256, DECISIONS + 1, 256))
     assert all(-1.0 <= mean <= 1.0 for _, mean in told)
     return path
@@ -99,7 +102,7 @@ def test_player_matches_predict(game: str, policy: dict[str, object], tmp_path: 
 
 def test_trained_policy_beats_random_and_is_deterministic(trained: Path, tmp_path: Path) -> None:
     game, player = load_game("tic_tac_toe"), make_player(f"sb3:{trained}")
-    score = evaluate(player, "random", game, Settings(game="tic_tac_toe"), 300, lambda: None)
+    score = evaluate_player(player, "random", game, Settings(game="tic_tac_toe"), 300, lambda: None)
     assert score.result_rate("win").low > 0.44, "random play wins 0.44 of them"
     assert score.forfeits == 0
     rand = make_player("random")
@@ -120,7 +123,7 @@ def test_training_is_deterministic_by_seed(trained: Path, tmp_path: Path) -> Non
 
     settings = Settings(game="tic_tac_toe", decisions=256)
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        assert train(replace(settings, seed=seed), tmp_path / f"{name}.zip") == 256
+        assert train_policy(replace(settings, seed=seed), tmp_path / f"{name}.zip") == 256
     a, b, c = (weights(tmp_path / f"{name}.zip") for name in "abc")
     assert all(torch.equal(a[name], b[name]) for name in a)
     assert not all(torch.equal(a[name], c[name]) for name in a)
@@ -132,7 +135,7 @@ def test_interrupted_training_keeps_its_progress(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(Settings(game="tic_tac_toe", decisions=DECISIONS), tmp_path / "early.zip", interrupt)
+        train_policy(Settings(game="tic_tac_toe", decisions=DECISIONS), tmp_path / "early.zip", interrupt)
     assert read_policy(tmp_path / "early.zip").note["decisions"] == 512
     player = make_player(f"sb3:{tmp_path / 'early.zip'}")
     assert one("tic_tac_toe", player, player).ending.seat is None
@@ -154,8 +157,10 @@ def test_policy_can_be_an_opponent(trained: Path, tmp_path: Path) -> None:
     _, info = env.reset(seed=0)
     assert len(info["legal_moves"]) == 8, "it began"
     settings = Settings(game="tic_tac_toe", opponent=f"sb3:{trained}", seat=1, decisions=128)
-    assert train(settings, tmp_path / "next.zip") == 128
-    again = evaluate(make_player(f"sb3:{tmp_path / 'next.zip'}"), "random", load_game("tic_tac_toe"), settings, 7, int)
+    assert train_policy(settings, tmp_path / "next.zip") == 128
+    again = evaluate_player(
+        make_player(f"sb3:{tmp_path / 'next.zip'}"), "random", load_game("tic_tac_toe"), settings, 7, int
+    )
     assert again.matches == 7, "one seat was trained for, and there is nothing to share"
 
 
@@ -163,9 +168,9 @@ def test_policy_can_be_an_opponent(trained: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("game", ["kuhn_poker", "goofspiel(num_cards=4)", "2048(max_tile=16)", "openspiel:nim"])
 def test_other_games_and_plain_ppo_train(game: str, algorithm: str, tmp_path: Path) -> None:
     settings = Settings(game=game, algorithm=algorithm, decisions=64)  # type: ignore[arg-type]
-    train(settings, tmp_path / "p.zip")
+    train_policy(settings, tmp_path / "p.zip")
     player, loaded = make_player(f"sb3:{tmp_path / 'p.zip'}"), load_game(game)
-    score = evaluate(player, "random", loaded, settings, 4, lambda: None)
+    score = evaluate_player(player, "random", loaded, settings, 4, lambda: None)
     assert (score.matches, score.forfeits) == (4, 0)
 
 
@@ -360,7 +365,7 @@ def test_invalid_settings_are_refused_before_training(change: dict[str, object],
 
 
 def test_budget_ends_training_after_an_update(tmp_path: Path) -> None:
-    played = train(Settings(game="tic_tac_toe", budget=1e-6), tmp_path / "one.zip")
+    played = train_policy(Settings(game="tic_tac_toe", budget=1e-6), tmp_path / "one.zip")
     assert played == 2048 + 1, "the rollout that had begun, and the frame that ends training"
 
 

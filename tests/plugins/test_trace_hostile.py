@@ -19,13 +19,13 @@ from gymposium.util.streams import Draw, stream
 from gymposium_trace.running.backends import Bubblewrap
 from gymposium_trace.running.groups import find_delegated_group
 from gymposium_trace.running.limits import Limits
-from gymposium_trace.running.probe import probe
+from gymposium_trace.running.probe import probe_backend
 from gymposium_trace.running.runs import Run
 from gymposium_trace.running.seccomp import build_filter, explain_missing_filter
 from gymposium_trace.running.system_calls import CONDITIONS, MACHINES, get_allowed_calls
 from gymposium_trace.sources import DatasetPrograms, read_rows
 
-needs_walls = pytest.mark.skipif(not probe(Bubblewrap()).isolates, reason="needs bubblewrap")
+needs_walls = pytest.mark.skipif(not probe_backend(Bubblewrap()).isolates, reason="needs bubblewrap")
 SOME = Limits(cpu_seconds=1, wall_seconds=8.0)
 LIBC = "import ctypes, errno\nlibc = ctypes.CDLL(None, use_errno=True)\n"
 
@@ -85,7 +85,7 @@ def test_costly_programs_are_refused_cheaply(tmp_path: Path) -> None:
     told = subprocess.run([sys.executable, "-P", "-c", script, file], capture_output=True, text=True, check=True)
     answer, _, more = told.stdout.rstrip().rpartition("\n")
     assert int(more) < 100 * 1024 * (1 if sys.platform == "linux" else 1024)
-    if not probe(Bubblewrap()).isolates:
+    if not probe_backend(Bubblewrap()).isolates:
         return
     found = json.loads(answer)
     assert found["count"] == 1
@@ -96,7 +96,7 @@ def test_costly_programs_are_refused_cheaply(tmp_path: Path) -> None:
 
 
 def test_encoding_cookies_are_ignored() -> None:
-    if not probe(Bubblewrap()).isolates:
+    if not probe_backend(Bubblewrap()).isolates:
         pytest.skip("needs bubblewrap")
     programs = DatasetPrograms(
         "rows", lambda: [{"program": f"# coding: {name}\nprint('ä')"} for name in ("rot13", "utf-7")], 0
@@ -366,7 +366,7 @@ def test_machines_without_a_filter_cannot_isolate(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     assert "riscv64" in explain_missing_filter()
     assert "riscv64" in Bubblewrap().missing() or "not installed" in Bubblewrap().missing()
-    assert not probe.__wrapped__(Bubblewrap()).isolates
+    assert not probe_backend.__wrapped__(Bubblewrap()).isolates
 
 
 def test_refuses_pipes_as_sources(tmp_path: Path) -> None:

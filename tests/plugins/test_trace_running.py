@@ -17,7 +17,13 @@ from gymposium_trace.inject import inject
 from gymposium_trace.programs import GRADES, generate_program
 from gymposium_trace.running.backends import BACKENDS, Backend, Bubblewrap, Rlimits
 from gymposium_trace.running.limits import Limits
-from gymposium_trace.running.probe import WALLS, NoIsolation, choose_generated_backend, choose_untrusted_backend, probe
+from gymposium_trace.running.probe import (
+    WALLS,
+    NoIsolation,
+    choose_generated_backend,
+    choose_untrusted_backend,
+    probe_backend,
+)
 from gymposium_trace.tasks import MOST_TRUTH, StoppedProgram, Task, UnusableProgram, make_task
 
 SOME = Limits(cpu_seconds=1)
@@ -120,7 +126,7 @@ def test_foreign_programs_record_the_python_version() -> None:
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: b.name)
 def test_backends_match_their_probe(backend: Backend) -> None:
     """A way that works gives the same output as others and enforces the limits. A way that does not work says why."""
-    found = probe(backend)
+    found = probe_backend(backend)
     if not found.works:
         assert found.reason
         assert not found.isolates
@@ -136,7 +142,7 @@ def test_backends_match_their_probe(backend: Backend) -> None:
 
 
 def test_rlimits_do_not_isolate() -> None:
-    found = probe(Rlimits())
+    found = probe_backend(Rlimits())
     assert found.works
     assert {"network", "reading", "writing", "signals"} <= set(found.lets)
     assert not found.isolates
@@ -160,7 +166,7 @@ def test_isolation_contains_foreign_programs(name: str, tmp_path: Path) -> None:
     """If this machine has no isolation, such programs are not run at all."""
     (tmp_path / "secret").write_text("secret", encoding="utf-8")
     escape = ESCAPES[name](tmp_path)
-    if not any(probe(backend).isolates for backend in BACKENDS):
+    if not any(probe_backend(backend).isolates for backend in BACKENDS):
         with pytest.raises(NoIsolation, match="install bubblewrap"):
             choose_untrusted_backend()
         return
@@ -194,7 +200,7 @@ def doctor(**environment: str) -> dict[str, object]:
 def test_doctor_reports_the_actual_state() -> None:
     here, without = doctor(), doctor(PATH="")
     assert here["generated"] is without["generated"] is True
-    assert here["given"] is any(probe(backend).isolates for backend in BACKENDS)
+    assert here["given"] is any(probe_backend(backend).isolates for backend in BACKENDS)
     assert without["given"] is False
     ways = {way["name"]: way for way in without["ways"]}  # type: ignore[attr-defined]
     assert set(ways["rlimits"]["lets"]) <= set(WALLS)

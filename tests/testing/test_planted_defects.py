@@ -354,7 +354,7 @@ plant(
 
 def naming(self: Any, seat: int) -> Picture:
     """A picture whose places tell the other's card."""
-    picture: Picture = self.inner.picture(seat)
+    picture: Picture = self.inner.draw_picture(seat)
     return replace(picture, places=(PicturePlace(self.events[1 - seat].move, 0, 0, 9, 9),))
 
 

@@ -12,7 +12,7 @@ from tests.gymposium.page_checks import AXE, faint, findings, troubles
 from typer.testing import CliRunner
 
 from gymposium.cli.main import app
-from gymposium_viewer.app import export
+from gymposium_viewer.app import export_pages
 from gymposium_viewer.training.run_page import render_report
 
 from .served import ServedRun, mail
@@ -80,7 +80,7 @@ def test_run_session_and_exploit_pages_are_accessible(serve: Any, look: Any, tra
 
 
 def test_exported_pages_are_accessible(look: Any, runs: Path, tmp_path: Path) -> None:
-    export(runs, tmp_path / "site")
+    export_pages(runs, tmp_path / "site")
     found = {}
     for path, shown in (("matches.html", "form.filters"), ("match.html?match=3", ".play.stepping")):
         page = look.at(f"{(tmp_path / 'site').as_uri()}/{path}")

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 from gymposium.errors import BadOption, BadRecord
 from gymposium.records import Record, read_records
-from gymposium_viewer.app import export
+from gymposium_viewer.app import export_pages
 from gymposium_viewer.replays import export_matches
 
 from .conftest import unpacked, write
@@ -23,7 +23,7 @@ from .conftest import unpacked, write
 @pytest.mark.slow
 def test_every_exported_link_leads_to_a_page(look: Any, runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "site"
-    export(runs, out)
+    export_pages(runs, out)
     assert {page.name for page in out.rglob("*.html")} >= {"index.html", "matches.html", "match.html"}
     for page in sorted(out.rglob("*.html")):
         found = look.at(page.as_uri(), scripts=False)
@@ -39,7 +39,7 @@ def test_matches_are_exported_as_one_page_with_data(
 ) -> None:
     monkeypatch.setattr("gymposium_viewer.replays.pages.MAX_FILE_SIZE", 60_000)
     out = tmp_path / "site"
-    export(runs, out)
+    export_pages(runs, out)
     assert len(list(out.rglob("*.html"))) == 3
     listed = unpacked(out / "matches" / "list.js")
     assert len(listed["rows"]) == 15
@@ -53,7 +53,7 @@ def test_matches_are_exported_as_one_page_with_data(
 
 def test_exported_matches_can_be_stepped_and_filtered(look: Any, runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "site"
-    export(runs, out)
+    export_pages(runs, out)
     page = look.at(f"{(out / 'matches.html').as_uri()}?failed=illegal")
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(3)
@@ -75,7 +75,7 @@ def test_exported_matches_can_be_stepped_and_filtered(look: Any, runs: Path, tmp
 @pytest.mark.slow
 def test_server_features_are_not_exported(look: Any, runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "site"
-    export(runs, out)
+    export_pages(runs, out)
     assert not list(out.rglob("*.json"))
     assert "compare.html" not in "".join(page.read_text(encoding="utf-8") for page in out.rglob("*.html"))
 
@@ -99,7 +99,7 @@ def test_long_list_has_several_pages(serve: Any, look: Any, runs: Path, monkeypa
 @pytest.mark.slow
 def test_long_exported_list_is_paged_and_sorted(look: Any, tmp_path: Path) -> None:
     write(tmp_path / "runs" / "many.jsonl", "tic_tac_toe", ["random", "random"], seeds=range(130))
-    export(tmp_path / "odd", tmp_path / "site")
+    export_pages(tmp_path / "odd", tmp_path / "site")
     page = look.at((tmp_path / "site" / "matches.html").as_uri())
     pager = page.locator(".pager")
     expect(pager).to_contain_text("Page 1 of 2")
@@ -125,7 +125,7 @@ def test_invalid_match_lines_are_left_out(runs: Path, tmp_path: Path, odd: str, 
     damaged = re.sub(r'"player_seed":\d+', odd, second)
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "matches.jsonl").write_text(f"{first}\n{damaged}{end}", encoding="utf-8")
-    export(tmp_path / "odd", tmp_path / "site")
+    export_pages(tmp_path / "odd", tmp_path / "site")
     assert len(unpacked(tmp_path / "site" / "matches" / "list.js")["rows"]) == 1
     assert "matches.jsonl:2" in (tmp_path / "site" / "matches.html").read_text(encoding="utf-8")
 
@@ -133,7 +133,7 @@ def test_invalid_match_lines_are_left_out(runs: Path, tmp_path: Path, odd: str, 
 def test_export_overwrites_nothing(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(BadOption, match="an empty or new folder"):
-        export(runs, tmp_path)
+        export_pages(runs, tmp_path)
 
 
 @pytest.mark.slow

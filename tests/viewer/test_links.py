@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gymposium_viewer.app import export
+from gymposium_viewer.app import export_pages
 from gymposium_viewer.playing.choice import MatchChoice
 from gymposium_viewer.playing.forms import Form
 from gymposium_viewer.playing.store import MatchStore
@@ -33,7 +33,7 @@ def ask(address: str, path: str) -> tuple[int, str]:
 
 def exported(directory: Path, out: Path) -> str:
     """The text of all exported files."""
-    export(directory, out)
+    export_pages(directory, out)
     data = [json.dumps(unpacked(file)) for file in (out / "matches").glob("*.js")]
     return "".join([*data, *(file.read_text(encoding="utf-8") for file in out.rglob("*") if file.is_file())])
 

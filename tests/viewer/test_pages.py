@@ -314,7 +314,7 @@ def test_hostile_picture_is_inert(
         "</form><a href='javascript:parent.hacked=3' target=_top>go</a><p id=shown>shown</p>"
         f"<meta http-equiv=refresh content='0;url={host}'>"
     )
-    monkeypatch.setattr(TicTacToe, "picture", lambda self, state, seat, events: Picture(markup, 1, 1))
+    monkeypatch.setattr(TicTacToe, "draw_picture", lambda self, state, seat, events: Picture(markup, 1, 1))
     page = look.at(f"{serve(runs)}{TTT}/1.html#step-1")
     board = page.frame_locator("iframe.picture").first
     board.locator("#shown").wait_for()

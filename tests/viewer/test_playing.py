@@ -26,7 +26,7 @@ from gymposium.match.ending import Ending
 from gymposium.players.protocol import Ask, Reply
 from gymposium.records import Record, verify_file
 from gymposium.replies.reading import READERS
-from gymposium_viewer.app import export, make_viewer
+from gymposium_viewer.app import export_pages, make_viewer
 from gymposium_viewer.playing import table as table_module
 from gymposium_viewer.playing.choice import MatchChoice
 from gymposium_viewer.playing.forms import Form
@@ -536,7 +536,7 @@ def test_play_needs_a_server_of_a_folder(runs: Path, tmp_path: Path) -> None:
     assert "play.html" in [tab.path for part in make_viewer(runs).parts for tab in part.tabs]
     single = make_viewer(runs / "connect_four.jsonl")
     assert "play.html" not in [tab.path for part in single.parts for tab in part.tabs]
-    export(runs, tmp_path / "site")
+    export_pages(runs, tmp_path / "site")
     assert "play.html" not in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert not [*(tmp_path / "site").glob("play*.html")]
 

@@ -153,7 +153,7 @@ def test_hostile_text_is_inert(serve: Any, look: Any, tmp_path: Path, monkeypatc
     look.troubles.clear()
     markup = "<script>parent.hacked=3</script><p>shown</p>"
     places = (PicturePlace(HOSTILE, 0, 0, 1, 1), PicturePlace("b2", 0, 0, 1, 1))
-    monkeypatch.setattr(TicTacToe, "picture", lambda self, state, seat, events: Picture(markup, 1, 1, places))
+    monkeypatch.setattr(TicTacToe, "draw_picture", lambda self, state, seat, events: Picture(markup, 1, 1, places))
     begin(page, opponent="random", seat="0")
     page.frame_locator("iframe.picture").locator("p").wait_for()
     page.locator(".places [title=b2]").click()

@@ -14,7 +14,7 @@ import pytest
 
 from gymposium.runs.sessions import FORMAT
 from gymposium.runs.sessions_reader import BeginningCounts, open_sessions
-from gymposium_viewer.app import export
+from gymposium_viewer.app import export_pages
 
 from .served import ServedRun, mail
 
@@ -166,7 +166,7 @@ def test_session_with_an_unsafe_id_has_no_page(served: ServedRun, serve: Any, tm
     for name in ("../../../up", "a b", ""):
         served.begin(name)
     assert "../../../up" in page(serve(tmp_path), LIST)
-    export(tmp_path / "training", tmp_path / "site")
+    export_pages(tmp_path / "training", tmp_path / "site")
     assert not list((tmp_path / "site").rglob("up.html"))
     assert not (tmp_path / "up.html").exists()
 
@@ -241,7 +241,7 @@ def test_unreadable_file_is_reported_on_the_page(
     assert told in page(address, LIST)
     assert "This session cannot be shown" in page(address, "runs/training/first/sessions/s-1.html")
     assert next(events(address, "runs/training/first/sessions.events?id=s-1")) == "changed"
-    export(tmp_path / "training", tmp_path / "site")
+    export_pages(tmp_path / "training", tmp_path / "site")
     assert told in (tmp_path / "site" / "runs" / "first" / "sessions.html").read_text()
 
 

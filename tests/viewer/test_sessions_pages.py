@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from gymposium_viewer.app import export
+from gymposium_viewer.app import export_pages
 
 from .served import ServedRun, call, mail
 
@@ -136,7 +136,7 @@ def test_client_and_model_text_is_inert(serve: Any, look: Any, served: ServedRun
 @pytest.mark.slow
 def test_sessions_are_readable_from_disk(look: Any, served: ServedRun, tmp_path: Path) -> None:
     served.begin("s-two", "task-1", 1)
-    export(tmp_path / "training", tmp_path / "site")
+    export_pages(tmp_path / "training", tmp_path / "site")
     home = tmp_path / "site" / "runs" / "first"
     page = look.at((home / "index.html").as_uri())
     page.get_by_role("link", name="Sessions", exact=True).click()

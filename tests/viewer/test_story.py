@@ -13,7 +13,7 @@ from gymposium.games.registry import load_game
 from gymposium.match import Turn
 from gymposium.match.ending import Ending
 from gymposium.records import Record
-from gymposium.replies.reading import LENIENT, read, split_thoughts
+from gymposium.replies.reading import LENIENT, read_reply, split_thoughts
 from gymposium_viewer.replays.reasons import explain_failure, extract_move
 from gymposium_viewer.replays.story import ReplyAttempt, Story, build_story
 
@@ -204,7 +204,7 @@ def test_replies_are_shown_without_the_game(tmp_path: Path) -> None:
 )
 def test_page_shows_the_move_that_was_read(reply: str, legal: list[str] | None, name: str) -> None:
     game, how = load_game("tic_tac_toe"), LENIENT[name]
-    reading = read(reply, legal, how, game.move_pattern)
+    reading = read_reply(reply, legal, how, game.move_pattern)
     turn = Turn(0, reading.kind, reply, repaired=reading.repaired)
     if reading.move is not None:
         assert extract_move(turn, legal, how, game) == reading.move.strip()
@@ -250,5 +250,5 @@ def test_page_separates_thoughts_like_the_reader(
 @pytest.mark.parametrize("text", ["<think>6 * 7</think>It is <think> 42", "It is <think> 42"])
 def test_page_separates_thoughts_from_free_text_like_the_reader(text: str) -> None:
     thoughts, answer = split_thoughts(text, LENIENT["move-lenient"], is_free_text=True)
-    assert answer == read(text, None, LENIENT["move-lenient"], None).move == "It is <think> 42"
+    assert answer == read_reply(text, None, LENIENT["move-lenient"], None).move == "It is <think> 42"
     assert thoughts == ("6 * 7" if text.startswith("<think>") else "")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium_viewer.pages import embed_json, is_prose, render, shorten
+from gymposium_viewer.pages import embed_json, is_prose, render_page, shorten
 
 
 @given(st.text(st.characters(), max_size=40))
 def test_templates_escape_text_and_show_control_characters(text: str) -> None:
-    page = render("error.html", "a/b.html", status=400, what=f"<b>{text}</b>")
+    page = render_page("error.html", "a/b.html", status=400, what=f"<b>{text}</b>")
     page.encode("utf-8")
     assert "<b>" not in page
     assert "\x1b" not in page

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from gymposium_viewer.app import export
+from gymposium_viewer.app import export_pages
 
 from .conftest import unpacked
 
@@ -142,7 +142,7 @@ def test_groups_show_the_training_samples(serve: Any, look: Any, run: Any, tmp_p
 @pytest.mark.slow
 def test_exported_pages_work_from_disk_and_without_scripts(look: Any, run: Any, tmp_path: Path) -> None:
     run.add("matches/eval.jsonl", (run.path / "matches" / "train.jsonl").read_text())
-    export(tmp_path / "training", tmp_path / "site")
+    export_pages(tmp_path / "training", tmp_path / "site")
     home = (tmp_path / "site").as_uri()
     page = look.at(f"{home}/runs.html")
     page.get_by_label("Overlay first").check()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.plugins.first_party import first_party
+from gymposium.plugins.first_party import list_first_party
 
 SCRIPT = Path(__file__).with_name("first_party.py")
 TRY_ALL = """
@@ -30,7 +30,7 @@ from gymposium.errors import GymposiumError
 from gymposium.runs.executors.make import open_executor
 from gymposium.runs.executors.protocol import ExecutorStart
 from gymposium.runs.loggers.make import check_loggers
-from gymposium.plugins.first_party import first_party
+from gymposium.plugins.first_party import list_first_party
 from gymposium.plugins.host import host
 from gymposium_testing.subjects import find_subjects
 from typer.main import get_command
@@ -51,14 +51,14 @@ WAYS |= {kind: config(kind) for kind in ("engine", "backend")} if "gymposium-tra
 told = {}
 for kind, way in WAYS.items():
     here = {spec.name for hook in host().plugins for spec in hook.specs if spec.kind == kind}
-    for name in first_party()[kind]:
+    for name in list_first_party()[kind]:
         if name.rstrip(":-") not in here:
             try:
                 way(name)
             except GymposiumError as error:
                 told[f"{kind} {name}"] = str(error)
 for kind in ("game", "logger", "executor"):
-    for name in set(first_party()[kind]) - {plugin.name for plugin in host().plugins}:
+    for name in set(list_first_party()[kind]) - {plugin.name for plugin in host().plugins}:
         try:
             find_subjects(name)
         except GymposiumError as error:
@@ -87,7 +87,7 @@ def told(*distributions: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", ["command", "executor", "game", "logger", "player", "reward"])
 def test_core_alone_names_the_install_command_for_every_name(kind: str) -> None:
-    for name, install in first_party()[kind].items():
+    for name, install in list_first_party()[kind].items():
         wanted = f"The {kind} {name!r} is not installed. Install it with:  pip install {install}"
         assert told()[f"{kind} {name}"] == wanted
         assert told().get(f"check {kind} {name}", wanted) == wanted

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.util.child_process import add_plugin_file, plugin_files
+from gymposium.util.child_process import add_plugin_file, list_plugin_files
 
 ELSEWHERE = Path("/plugins/check_module.py")
 
@@ -18,5 +18,5 @@ def check_module() -> None:
 
 @pytest.mark.parametrize("name", ["first", "second"])
 def test_plugin_files_do_not_leak_between_tests(name: str) -> None:
-    assert plugin_files() == [ELSEWHERE]
+    assert list_plugin_files() == [ELSEWHERE]
     add_plugin_file(Path(f"/plugins/{name}.py"))

@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast
 from gymposium.errors import GymposiumError
 from gymposium.tasks.tools import Call
 from gymposium_agents.chat.chat import Chat
-from gymposium_agents.chat.rows import token_rows
+from gymposium_agents.chat.rows import make_token_rows
 from gymposium_agents.chat.tokens import Completion, Message, Policy, TurnTokens
 
 from .talking import result, says, tool, user
@@ -44,7 +44,7 @@ def test_twenty_turns_make_one_row(family_tokenizer: Make, family: str, thinking
         messages += [says(said), user(f"o at c{n}")]
         prompt = (*prompt, *ids, *kept.more(f"o at c{n}", ended=True))
         assert kept.conversation(messages) == prompt
-    (row,) = token_rows(turns)
+    (row,) = make_token_rows(turns)
     assert sum(row.mask) == sum(len(turn.completion.ids) for turn in turns)
     assert row.ids == (*turns[-1].prompt, *turns[-1].completion.ids)
     # as the template renders it, but for the thoughts that it drops

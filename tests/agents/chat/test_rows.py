@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerFast
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.chat import Chat
-from gymposium_agents.chat.rows import TokenRow, token_rows
+from gymposium_agents.chat.rows import TokenRow, make_token_rows
 from gymposium_agents.chat.tokens import BASE, Completion, TurnTokens
 
 IDS = st.integers(0, 5)
@@ -38,7 +38,7 @@ def trajectories(draw: st.DrawFn) -> tuple[list[TurnTokens], list[bool]]:
 @given(trajectories())
 def test_rows_hold_read_and_sampled_tokens(made: tuple[list[TurnTokens], list[bool]]) -> None:
     turns, goes_on = made
-    rows = token_rows(turns)
+    rows = make_token_rows(turns)
     assert len(rows) == goes_on.count(False)
     for row in rows:
         assert len(row.ids) == len(row.mask) == len(row.logprobs) == len(row.turns)
@@ -61,23 +61,23 @@ def test_rows_hold_read_and_sampled_tokens(made: tuple[list[TurnTokens], list[bo
 
 def test_turns_merge_only_if_prompts_extend_them() -> None:
     one, other = turn((1, 2), (3, 4)), turn((1, 2, 3, 5), (6,))
-    assert [row.ids for row in token_rows([one, other])] == [(1, 2, 3, 4), (1, 2, 3, 5, 6)]
-    merged = token_rows([one, turn((1, 2, 3, 4, 7), (6,))])
+    assert [row.ids for row in make_token_rows([one, other])] == [(1, 2, 3, 4), (1, 2, 3, 5, 6)]
+    merged = make_token_rows([one, turn((1, 2, 3, 4, 7), (6,))])
     assert merged == [
         TokenRow((1, 2, 3, 4, 7, 6), (0, 0, 1, 1, 0, 1), (0.0, 0.0, -0.5, -1.5, 0.0, -0.5), (-1, -1, 0, 0, -1, 1))
     ]
-    assert [row.ids for row in token_rows([one, turn((1, 2, 3), (6,))])] == [(1, 2, 3, 4), (1, 2, 3, 6)]
+    assert [row.ids for row in make_token_rows([one, turn((1, 2, 3), (6,))])] == [(1, 2, 3, 4), (1, 2, 3, 6)]
 
 
 def test_no_turns_make_no_rows() -> None:
-    assert token_rows([]) == []
+    assert make_token_rows([]) == []
 
 
 def test_refuses_incomplete_turns() -> None:
     with pytest.raises(GymposiumError, match="Turn 1 has no prompt"):
-        token_rows([turn((1,), (2,)), turn((), (2,))])
+        make_token_rows([turn((1,), (2,)), turn((), (2,))])
     with pytest.raises(GymposiumError, match="2 sampled tokens but 1 log-prob"):
-        token_rows([TurnTokens((1,), Completion((2, 3), (-1.0,), "stop", BASE))])
+        make_token_rows([TurnTokens((1,), Completion((2, 3), (-1.0,), "stop", BASE))])
 
 
 REPLIES = st.sampled_from(["b2", "", "\n b2 ", "<think>\nhm\n</think>\n\nb2", "b2<|im_end|>", "é"])
@@ -108,7 +108,7 @@ def test_rewritten_history_splits_rows(
         played.append(turn(prompt, chat.reply(reply) if ended else chat.plain(reply)))
         messages.append({"role": "assistant", "content": reply})
         ended_last = ended
-    rows = token_rows(played)
+    rows = make_token_rows(played)
     assert len(rows) == (1 if rows_for_all else len(turns))
     for index, each in enumerate(played):
         sampled = [i for row in rows for i, owner in zip(row.ids, row.turns, strict=True) if owner == index]

@@ -16,7 +16,7 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.transformers import GROWTH, PART, TransformersEngine, sample_tokens
 from gymposium_agents.modeling.caches import compute_bytes_per_token
-from gymposium_agents.modeling.forward import PrefilledBatch, extend
+from gymposium_agents.modeling.forward import PrefilledBatch, extend_batch
 from gymposium_agents.models.loading import LoadedModel, load_model
 
 PROMPTS = ["x . o\n. . .\n. . .", "x . o\n. x .\n. . .", "card K\nmoves none", "card J\nmoves pass bet", "b2"]
@@ -155,11 +155,11 @@ def record_passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     cached: list[int] = []
 
     def noting(model: Any, batch: Any, *others: Any) -> Any:
-        logits = extend(model, batch, *others)
+        logits = extend_batch(model, batch, *others)
         cached.append(len(batch.mask) * batch.cache.layers[0].places(0))
         return logits
 
-    monkeypatch.setattr("gymposium_agents.engines.transformers.extend", noting)
+    monkeypatch.setattr("gymposium_agents.engines.transformers.extend_batch", noting)
     return cached
 
 

@@ -18,7 +18,7 @@ from gymposium.cli.main import app
 from gymposium.errors import GymposiumError, UnknownName
 from gymposium_agents.modeling.sources import find_title
 from gymposium_agents.models import fetching
-from gymposium_agents.models.fetching import FetchableModel, fetch
+from gymposium_agents.models.fetching import FetchableModel, download_model
 from gymposium_agents.models.loading import load_model
 
 gguf = pytest.importorskip("gguf", reason="GGUF files need the extra gymposium-agents[gguf]")
@@ -161,15 +161,15 @@ def test_wrong_digest_is_refused_and_cleaned_up(
     ):
         monkeypatch.setattr(fetching, "MODELS", {"tiny": wrong})
         with pytest.raises(GymposiumError, match=complaint):
-            fetch("tiny", tmp_path / "out" / "tiny", say=said.append)
+            download_model("tiny", tmp_path / "out" / "tiny", say=said.append)
         assert [*(tmp_path / "out").iterdir()] == []
     with pytest.raises(UnknownName, match="tiny"):
-        fetch("tyni", say=said.append)
+        download_model("tyni", say=said.append)
 
 
 def test_foreign_directories_are_untouched(meant: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
     with pytest.raises(GymposiumError, match="exists and does not contain Tiny"):
-        fetch("tiny", tmp_path / "mine", say=print)
+        download_model("tiny", tmp_path / "mine", say=print)
     assert (tmp_path / "mine" / "notes.txt").read_text() == "keep"

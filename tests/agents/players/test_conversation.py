@@ -15,7 +15,7 @@ from gymposium.match import MatchJob, MatchResult, Schedule, Turn, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Concurrent
 from gymposium.replies.prompt import get_prompt
-from gymposium.replies.reading import read
+from gymposium.replies.reading import read_reply
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.context import Exchange
 from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, TokenRequest, TurnTokens
@@ -48,7 +48,7 @@ def turns_in_order(played: MatchResult) -> Iterator[tuple[Turn, list[Exchange], 
                 if turn.reading != "move" and job.on_illegal.kind == "retry":
                     cut_off = turn.reading == "cut off"
                     legal = match.legal_moves(seat)
-                    how = read(turn.text, legal, player.reader, job.game.move_pattern, cut_off=cut_off)
+                    how = read_reply(turn.text, legal, player.reader, job.game.move_pattern, cut_off=cut_off)
                     again.append((seat, how.reason(legal)))
             asking = again
         if not turns:

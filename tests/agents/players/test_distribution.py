@@ -15,7 +15,7 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Ask, MatchContext
 from gymposium.replies.prompt import get_prompt
-from gymposium.replies.reading import get_reader, read
+from gymposium.replies.reading import get_reader, read_reply
 from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.modeling.forward import compute_completion_logits
 from gymposium_agents.models.loading import LoadedModel, load_model
@@ -84,7 +84,7 @@ def enumerate_replies(loaded: LoadedModel, player: LanguageModelPlayer, ask: Ask
 
 
 def read_as(player: LanguageModelPlayer, ask: Ask, ids: tuple[int, ...]) -> str | None:
-    reading = read(player.chat.read(ids), ask.legal_moves, player.reader, ask.game.move_pattern)
+    reading = read_reply(player.chat.read(ids), ask.legal_moves, player.reader, ask.game.move_pattern)
     return reading.move if reading.kind == "move" else None
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from gymposium.analysis.exact import measure, tabulate, value
+from gymposium.analysis.exact import compute_value, measure_player, tabulate_policy
 from gymposium.analysis.exact.graph import build_graph
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
@@ -55,9 +55,9 @@ def test_table_matches_sampled_play(taught: LoadedModel) -> None:
     """Within Hoeffding's bound for 2,000 matches in each seat (one run in 10,000 may fail, and this one is always the
     same), and what legal moves in other words can add."""
     game, player, matches = load_game("kuhn_poker"), make_player(taught, 1.0), 2000
-    policy = tabulate(game, player)
+    policy = tabulate_policy(game, player)
     assert 0.98 < policy.legal_mass < 1.0
-    found, uniform = value(policy), value(tabulate(game, RandomPlayer()))
+    found, uniform = compute_value(policy), compute_value(tabulate_policy(game, RandomPlayer()))
     low, high = game.utility_range
     bound = math.sqrt(math.log(2 * 4 * 10_000) / (2 * matches)) + 2 * (1.0 - policy.legal_mass)
     for seat, outcome in enumerate(found.seats):
@@ -76,7 +76,7 @@ def test_greedy_play_follows_its_table(taught: LoadedModel, tiny: LoadedModel, n
     game = load_game(name)
     for loaded in (taught, tiny):
         player = make_player(loaded, 0.0)
-        policy = tabulate(game, player)
+        policy = tabulate_policy(game, player)
         for seat in (0, 1):
             players = [player, RandomPlayer()] if seat == 0 else [RandomPlayer(), player]
             for played in play(MatchJob(f"m{i}", game, players, seed=i) for i in range(40)):
@@ -108,14 +108,14 @@ def test_tabulating_batches_positions(tiny: LoadedModel) -> None:
     for temperature in (1.0, 0.0):
         counting = Counting()
         player = LanguageModelPlayer("lm:tiny", counting, tiny.chat, sampling=Sampling(temperature, 8))
-        policy = tabulate(load_game("tic_tac_toe"), player)
+        policy = tabulate_policy(load_game("tic_tac_toe"), player)
         assert counting.calls <= 9, "one for each number of pieces on the board"
         assert (len(policy.table) == 4520) == (temperature == 1.0)
 
 
 def test_illegal_greedy_model_loses_every_match(tiny: LoadedModel) -> None:
     """The player forfeits at once, so a perfect opponent wins, and there is no policy over legal moves."""
-    found = measure(load_game("tic_tac_toe"), make_player(tiny, 0.0))
+    found = measure_player(load_game("tic_tac_toe"), make_player(tiny, 0.0))
     assert found.restricted is None
     assert found.as_played.response is not None
     assert [o.win for o in found.as_played.response.value.seats] == [1.0, 1.0]
@@ -124,4 +124,4 @@ def test_illegal_greedy_model_loses_every_match(tiny: LoadedModel) -> None:
 
 def test_history_contexts_have_no_table(taught: LoadedModel) -> None:
     with pytest.raises(GymposiumError, match="context=full"):
-        tabulate(load_game("kuhn_poker"), make_player(taught, 1.0, "full"))
+        tabulate_policy(load_game("kuhn_poker"), make_player(taught, 1.0, "full"))

@@ -12,7 +12,7 @@ from transformers import PreTrainedTokenizerFast
 from gymposium.tasks.tools import Call
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.messages import CHARACTERS_PER_TOKEN
-from gymposium_agents.chat.rows import token_rows
+from gymposium_agents.chat.rows import make_token_rows
 from gymposium_agents.chat.tokens import BASE, Completion, Sampling
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.serving.replies import format_message, parse_reply
@@ -47,7 +47,7 @@ def chat(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> Chat:
 def list_row_turns(of: Session) -> list[list[int]]:
     """For each row of a session, the numbers of the turns that it holds, in order."""
     ordered = sort_by_rows(of.turns)
-    made = token_rows([turn.tokens for turn in ordered])
+    made = make_token_rows([turn.tokens for turn in ordered])
     return [[ordered[n].number for n in dict.fromkeys(row.turns) if n >= 0] for row in made]
 
 
@@ -55,7 +55,7 @@ def list_sampled_tokens(of: Session) -> dict[int, list[tuple[int, ...]]]:
     """The sampled tokens of each turn, as they stand in the rows."""
     ordered = sort_by_rows(of.turns)
     found: dict[int, list[tuple[int, ...]]] = {}
-    for row in token_rows([turn.tokens for turn in ordered]):
+    for row in make_token_rows([turn.tokens for turn in ordered]):
         for n in dict.fromkeys(row.turns):
             if n >= 0:
                 ids = tuple(one for one, turn in zip(row.ids, row.turns, strict=True) if turn == n)

@@ -11,7 +11,7 @@ from gymposium_arena.outcomes import MatchOutcome
 from gymposium_arena.ratings.bootstrap import draw_deal_weights, make_generator
 from gymposium_arena.ratings.comparisons import compare_players
 from gymposium_arena.ratings.evidence import sum_game, sum_games
-from gymposium_arena.ratings.fit import Ratings, rate
+from gymposium_arena.ratings.fit import Ratings, fit_ratings
 
 _NUMBERS = count()
 
@@ -52,7 +52,7 @@ def rated(outcomes: Sequence[MatchOutcome], players: Sequence[str], samples: int
     """Rates the players of one game."""
     game = compare_players(outcomes, players)
     weights = draw_deal_weights(make_generator(0, "deals"), samples, len(game.deals))
-    return rate(sum_game(game, weights), make_generator(0, "prior"))
+    return fit_ratings(sum_game(game, weights), make_generator(0, "prior"))
 
 
 def rated_jointly(games: Sequence[Sequence[MatchOutcome]], players: Sequence[str], samples: int = 200) -> Ratings:
@@ -61,4 +61,4 @@ def rated_jointly(games: Sequence[Sequence[MatchOutcome]], players: Sequence[str
     weights = [
         draw_deal_weights(make_generator(0, "deals", i), samples, len(game.deals)) for i, game in enumerate(counted)
     ]
-    return rate(sum_games(counted, weights), make_generator(0, "prior"))
+    return fit_ratings(sum_games(counted, weights), make_generator(0, "prior"))

@@ -14,7 +14,7 @@ from gymposium_arena.outcomes import MatchOutcome
 from gymposium_arena.ratings.bootstrap import draw_deal_weights, make_generator
 from gymposium_arena.ratings.comparisons import Comparisons, compare_players
 from gymposium_arena.ratings.evidence import Evidence, sum_game
-from gymposium_arena.ratings.fit import rate
+from gymposium_arena.ratings.fit import fit_ratings
 from gymposium_arena.ratings.flip import Flip, find_flip
 from gymposium_arena.ratings.newton import fit_many
 from gymposium_arena.ratings.prior import compute_prior
@@ -27,7 +27,7 @@ def collect_evidence(game: Comparisons) -> partial[Evidence]:
 def compute_flip(outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> tuple[Flip | None, Comparisons]:
     game = compare_players(outcomes, players)
     weights = draw_deal_weights(make_generator(0, "deals"), 50, len(game.deals))
-    ratings = rate(sum_game(game, weights), make_generator(0, "prior"))
+    ratings = fit_ratings(sum_game(game, weights), make_generator(0, "prior"))
     return find_flip(ratings, collect_evidence(game), len(game.deals)), game
 
 

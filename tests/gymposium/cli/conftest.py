@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.commands import run_command
 
-from gymposium.util.child_process import user_environment
+from gymposium.util.child_process import make_user_environment
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -18,14 +18,16 @@ def gymposium(tmp_path: Path) -> Run:
 
     def run(*arguments: str, typed: str = "", env: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
         ours = {"COLUMNS": "200", "PYTHONUTF8": "1", "GYMPOSIUM_PLUGINS_STRICT": "1"}
-        return run_command(*arguments, typed=typed, folder=tmp_path, env={**user_environment(), **ours, **(env or {})})
+        return run_command(
+            *arguments, typed=typed, folder=tmp_path, env={**make_user_environment(), **ours, **(env or {})}
+        )
 
     return run
 
 
 STUTTER = '''
 """A player that answers a move, then nonsense, then something illegal, and so on; where it begins is by the seed."""
-from gymposium.util.child_process import user_environment
+from gymposium.util.child_process import make_user_environment
 from gymposium import CommandSpec, GameSpec, OpponentSpec, hookimpl
 from gymposium.players.protocol import Reply
 from gymposium.replies.reading import READERS

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gymposium import GameSpec, hookimpl
 from gymposium.tasks.tools import Tool
-from gymposium.tasks import Result, tool_game
+from gymposium.tasks import Result, make_tool_game
 
 ASKED = Path(__file__).with_name("asked")
 
@@ -63,7 +63,7 @@ class Tasks:
 
 
 def game(spec, params):
-    return tool_game(spec, params, Tasks())
+    return make_tool_game(spec, params, Tasks())
 
 
 @hookimpl

@@ -13,7 +13,7 @@ from tests.commands import run_command
 from typer.testing import CliRunner
 
 from gymposium.cli.main import app
-from gymposium.cli.text import stdout_console
+from gymposium.cli.text import make_stdout_console
 
 COMMAND = str(Path(sys.executable).with_name("gymposium"))
 CRASHING = """
@@ -40,7 +40,7 @@ def test_tables_cut_no_word(width: int, monkeypatch: pytest.MonkeyPatch, capsys:
     rows = [("win", "0.850 [0.600, 0.950]", "-12.345"), ("illegal", Text("0.125"), "")]
     for row in rows:
         table.add_row(*row)
-    stdout_console().print(table)
+    make_stdout_console().print(table)
     printed = capsys.readouterr().out
     assert {word for row in rows for cell in row for word in str(cell).split()} <= set(printed.split())
     assert max(map(len, printed.splitlines())) <= width

@@ -527,7 +527,7 @@ def test_play_simultaneous_moves(gymposium: Run, tmp_path: Path) -> None:
 BREAKS = """
 from gymposium import GameSpec, hookimpl
 from gymposium.tasks.tools import Tool
-from gymposium.tasks import Result, tool_game
+from gymposium.tasks import Result, make_tool_game
 
 def look() -> str:
     \"\"\"Look.\"\"\"
@@ -551,7 +551,7 @@ class Tasks:
     def task(self, seed): return {"breaks": seed % 2 == 0}
     async def open(self, task): return World(task)
 
-def game(spec, params): return tool_game(spec, params, Tasks())
+def game(spec, params): return make_tool_game(spec, params, Tasks())
 
 @hookimpl
 def gymposium_games():

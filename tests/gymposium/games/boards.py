@@ -15,7 +15,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Match
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 from gymposium_testing import assert_no_leaks
 
 from .matches import own_parameters, plain_examples
@@ -156,7 +156,7 @@ def check_refused(name: str, illegal: list[str], unparsable: list[str]) -> None:
     legal = match.legal_moves(seat)
     for kind, replies in (("illegal", illegal), ("unparsable", unparsable)):
         for reply in replies:
-            assert read(reply, legal, READERS["move"], match.game.move_pattern).kind == kind, reply
+            assert read_reply(reply, legal, READERS["move"], match.game.move_pattern).kind == kind, reply
             with pytest.raises(IllegalMove):
                 match.apply({seat: reply})
 

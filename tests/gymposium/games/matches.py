@@ -16,7 +16,7 @@ from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Game, Match
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import Parameter
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 seeds = st.integers(0, 2**31)
 
@@ -57,7 +57,7 @@ def list_moves(match: Match, seat: int) -> list[str]:
     legal = match.legal_moves(seat) or []
     assert len(set(legal)) == len(legal) == len(engine(match).legal_actions(seat))
     for move in legal:
-        assert read(move, legal, READERS["move"], match.game.move_pattern).kind == "move"
+        assert read_reply(move, legal, READERS["move"], match.game.move_pattern).kind == "move"
     return legal
 
 
@@ -65,7 +65,9 @@ def check_readings(name: str, illegal: list[str], unparsable: list[str]) -> None
     """Check how replies are read in the first position of a match."""
     match = load_game(name).new(3)
     legal = match.legal_moves(0)
-    kinds = {move: read(move, legal, READERS["move"], match.game.move_pattern).kind for move in illegal + unparsable}
+    kinds = {
+        move: read_reply(move, legal, READERS["move"], match.game.move_pattern).kind for move in illegal + unparsable
+    }
     assert kinds == {
         **{move: "move" if move in (legal or []) else "illegal" for move in illegal},
         **dict.fromkeys(unparsable, "unparsable"),

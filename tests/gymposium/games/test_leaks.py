@@ -210,7 +210,7 @@ def test_incomplete_text_is_detected(name: str, forgotten: str) -> None:
         return re.sub(forgotten, "", position(state, seat, style))
 
     wording.position = MethodType(told, wording)  # type: ignore[method-assign]
-    wording.picture = game.wording.picture  # type: ignore[attr-defined]  # of the whole text
+    wording.draw_picture = game.wording.draw_picture  # type: ignore[attr-defined]  # of the whole text
     report = check_leaks(OpenSpielGame(game.spec, game.params, game.engine, wording))
     faults = {(leak.fault, leak.what) for leak in report.leaks}
     assert faults == {("blind prompt", "full prompt"), ("blind prompt", "compact prompt")}

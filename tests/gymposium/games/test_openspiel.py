@@ -15,7 +15,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, UnknownName, WrongSeat
 from gymposium.games.openspiel.adapter import _GAMES_WITH_SAMPLER, OpenSpielGame, OpenSpielMatch
 from gymposium.games.openspiel.quiet import suppress_warning
-from gymposium.games.protocol import CHANCE, Event, Match, seat_result
+from gymposium.games.protocol import CHANCE, Event, Match, find_seat_result
 from gymposium.plugins.host import host
 from gymposium.plugins.names import format_name, parse_name
 from gymposium.plugins.specs import GameSpec
@@ -518,7 +518,7 @@ def test_wrapped_game_takes_the_inner_games_properties() -> None:
 
 
 def test_results_compare_with_the_best_other_seat() -> None:
-    assert [seat_result((1.0, -1.0), s) for s in (0, 1)] == ["win", "loss"]
-    assert [seat_result((0.0, 0.0), s) for s in (0, 1)] == ["draw", "draw"]
-    assert [seat_result((2.0, 2.0, -4.0), s) for s in (0, 1, 2)] == ["draw", "draw", "loss"]
-    assert seat_result((512.0,), 0) == "score"
+    assert [find_seat_result((1.0, -1.0), s) for s in (0, 1)] == ["win", "loss"]
+    assert [find_seat_result((0.0, 0.0), s) for s in (0, 1)] == ["draw", "draw"]
+    assert [find_seat_result((2.0, 2.0, -4.0), s) for s in (0, 1, 2)] == ["draw", "draw", "loss"]
+    assert find_seat_result((512.0,), 0) == "score"

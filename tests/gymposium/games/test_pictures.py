@@ -13,15 +13,15 @@ import pytest
 from gymposium import load_game
 from gymposium.games.pictures import (
     Picture,
-    cross,
+    draw_cross,
+    draw_grid,
+    draw_hand,
+    draw_hexes,
+    draw_note,
+    draw_table,
+    find_last_turn,
     find_line,
     find_places,
-    grid,
-    hand,
-    hexes,
-    last_turn,
-    note,
-    table,
 )
 from gymposium.games.protocol import Match, PictureMatch
 from gymposium.plugins.host import Host
@@ -73,7 +73,7 @@ def test_picture_shows_the_board_of_the_text(game: str, squares: str) -> None:
     for _ in range(40):
         for seat in (0, 1):
             assert isinstance(match, PictureMatch)
-            shown = match.picture(seat)
+            shown = match.draw_picture(seat)
             assert shown is not None
             picture, told = pieces(shown), words(match, seat, squares)
             assert [len(row) for row in picture] == [len(row) for row in told]
@@ -98,7 +98,7 @@ def test_every_game_draws_and_its_moves_name_places(game: str) -> None:
     for _ in range(25):
         for seat in match.to_move():
             assert isinstance(match, PictureMatch)
-            picture = match.picture(seat)
+            picture = match.draw_picture(seat)
             assert picture is not None
             names = {place.name for place in picture.places}
             for move in match.legal_moves(seat) or ():
@@ -114,13 +114,13 @@ def test_plugin_rules_can_draw() -> None:
     plugin = runpy.run_path(str(Path(__file__).parents[3] / "docs" / "examples" / "nim.py"))
     [spec] = plugin["gymposium_games"]()
     match = plugin["game"](spec, {"sticks": 5}).new(0)
-    assert [place.name for place in match.picture(0).places] == ["take 3", "take 2", "take 1"]
+    assert [place.name for place in match.draw_picture(0).places] == ["take 3", "take 2", "take 1"]
 
 
 def test_plain_engine_games_have_no_picture() -> None:
     match = load_game("openspiel:tic_tac_toe").new(0)
     assert isinstance(match, PictureMatch)
-    assert match.picture(0) is None
+    assert match.draw_picture(0) is None
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_move_named_like_a_place_names_no_other() -> None:
 
 
 def test_last_turn_joins_a_seats_latest_moves() -> None:
-    assert last_turn([]) == ""
-    assert last_turn([(0, "a"), (1, "b"), (-1, "Roll 3"), (1, "c")]) == "b c"
+    assert find_last_turn([]) == ""
+    assert find_last_turn([(0, "a"), (1, "b"), (-1, "Roll 3"), (1, "c")]) == "b c"
 
 
 def marked(picture: Picture) -> int:
@@ -159,23 +159,23 @@ def marked(picture: Picture) -> int:
 def test_last_move_and_winning_line_are_marked() -> None:
     match = load_game("chess").new(0)
     assert isinstance(match, PictureMatch)
-    assert marked(match.picture(0) or Picture("", 1, 1)) == 0
+    assert marked(match.draw_picture(0) or Picture("", 1, 1)) == 0
     match.apply({1: "e2e4"})
-    assert marked(match.picture(0) or Picture("", 1, 1)) == 2
+    assert marked(match.draw_picture(0) or Picture("", 1, 1)) == 2
     match = load_game("tic_tac_toe").new(0)
     for number, move in enumerate(("a1", "a2", "b1", "b2", "c1")):
         assert isinstance(match, PictureMatch)
-        assert "var(--won)" not in (match.picture(0) or Picture("", 1, 1)).html.partition("</style>")[2]
+        assert "var(--won)" not in (match.draw_picture(0) or Picture("", 1, 1)).html.partition("</style>")[2]
         match.apply({number % 2: move})
     assert isinstance(match, PictureMatch)
-    assert "M.5 2.5L1.5 2.5L2.5 2.5" in (match.picture(0) or Picture("", 1, 1)).html.replace("0.5", ".5")
+    assert "M.5 2.5L1.5 2.5L2.5 2.5" in (match.draw_picture(0) or Picture("", 1, 1)).html.replace("0.5", ".5")
 
 
 def test_winning_chain_is_marked() -> None:
     rows = ["x.", "xo"]
     names = [["a1", "b1"], ["a2", "b2"]]
     stones = {"x": "one", "o": "two"}
-    drawn = Picture.from_parts(hexes(rows, stones, starts=[0, 0.5], names=names, last="a2", won=True), told="hex")
+    drawn = Picture.from_parts(draw_hexes(rows, stones, starts=[0, 0.5], names=names, last="a2", won=True), told="hex")
     [chain] = [one.attrib["d"] for one in parse_root(drawn).iter(f"{SVG}path") if one.get("stroke") == "var(--won)"]
     assert chain.count("h0") == 2
 
@@ -186,8 +186,10 @@ def test_lines_are_found_in_every_direction() -> None:
 
 
 def test_parts_and_their_places_stack_vertically() -> None:
-    board = grid(["x."], {"x": cross()}, row_names="1", column_names="ab")
-    picture = Picture.from_parts(board, hand(["Ah", "?"], "Your hand"), table([["2x4"]], places=True), told="all")
+    board = draw_grid(["x."], {"x": draw_cross()}, row_names="1", column_names="ab")
+    picture = Picture.from_parts(
+        board, draw_hand(["Ah", "?"], "Your hand"), draw_table([["2x4"]], places=True), told="all"
+    )
     tops = {place.name: place.y for place in picture.places}
     assert list(tops) == ["a1", "b1", "Ah", "2x4"]  # a card that is face down is no place
     assert tops["a1"] < board.height < tops["Ah"] < tops["2x4"] < picture.height
@@ -195,6 +197,8 @@ def test_parts_and_their_places_stack_vertically() -> None:
 
 def test_picture_text_is_escaped() -> None:
     hostile = '"><script>alert(1)</script>'
-    picture = Picture.from_parts(note(hostile), table([[hostile]]), hand([hostile], hostile), told=hostile)
+    picture = Picture.from_parts(
+        draw_note(hostile), draw_table([[hostile]]), draw_hand([hostile], hostile), told=hostile
+    )
     assert "<script>" not in picture.html
     parse_root(picture)

@@ -21,7 +21,7 @@ from gymposium.http import listening
 from gymposium.http.bodies import MOST_BYTES, read_json_object
 from gymposium.http.guard import ApiGuard
 from gymposium.http.requests import RequestRefusal
-from gymposium.util.strict_json import DEEPEST, bounded_json
+from gymposium.util.strict_json import DEEPEST, parse_bounded_json
 
 JSON = {"Content-Type": "application/json"}
 
@@ -163,11 +163,11 @@ def test_deep_json_is_refused(start, depth: int) -> None:
 
 
 def test_depth_limit_is_exact() -> None:
-    assert bounded_json("[" * DEEPEST + "1" + "]" * DEEPEST)
+    assert parse_bounded_json("[" * DEEPEST + "1" + "]" * DEEPEST)
     with pytest.raises(ValueError, match="nested too deeply"):
-        bounded_json("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1))
+        parse_bounded_json("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1))
     with pytest.raises(ValueError, match="nested too deeply"):
-        bounded_json('{"a":' * (DEEPEST + 1) + "1" + "}" * (DEEPEST + 1))
+        parse_bounded_json('{"a":' * (DEEPEST + 1) + "1" + "}" * (DEEPEST + 1))
 
 
 def test_large_body_is_refused_by_its_length_header(start) -> None:

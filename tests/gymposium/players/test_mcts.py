@@ -245,7 +245,7 @@ def test_search_by_name_matches_search_by_number(game: str, monkeypatch: pytest.
         return [played.events for played in play(jobs)]
 
     by_number = run()
-    monkeypatch.setattr(engine, "to_engine_worlds", lambda worlds: [])
+    monkeypatch.setattr(engine, "convert_to_engine_worlds", lambda worlds: [])
     assert run() == by_number
 
 

@@ -15,7 +15,7 @@ from gymposium.errors import GymposiumError, PermissionRequired
 from gymposium.games.registry import check_named_game, load_named_game
 from gymposium.match import MatchJob, play
 from gymposium.players.grammar import check_named_player, make_player
-from gymposium.plugins.allowed import VARIABLE, VARIABLES, allow, allow_variables, is_allowed
+from gymposium.plugins.allowed import VARIABLE, VARIABLES, allow_names, allow_variables, is_allowed
 from gymposium.records import Record, RecordWriter, verify_file
 from gymposium.util.isolated import CallFailed, call_isolated
 from gymposium_arena.board import Board
@@ -94,7 +94,7 @@ def test_files_may_name_safe_games(game: str) -> None:
 def test_unsafe_games_need_permission(game: str, why: str) -> None:
     with pytest.raises(PermissionRequired, match=f"{why}.*--allow"):
         check_named_game(game)
-    allow("something else", game)
+    allow_names("something else", game)
     check_named_game(game)
 
 
@@ -118,7 +118,7 @@ def test_files_may_name_safe_players(player: str) -> None:
 def test_unsafe_players_need_permission(player: str) -> None:
     with pytest.raises(PermissionRequired):
         check_named_player(player)
-    allow(player[:3] + "*")
+    allow_names(player[:3] + "*")
     if "SECRET" in player:
         with pytest.raises(PermissionRequired, match=r"'SECRET'.*--allow-env SECRET"):
             check_named_player(player)
@@ -127,14 +127,14 @@ def test_unsafe_players_need_permission(player: str) -> None:
 
 
 def test_allowing_a_full_name_allows_its_variables() -> None:
-    allow("api:gpt-5?key=SECRET")
+    allow_names("api:gpt-5?key=SECRET")
     check_named_player("api:gpt-5?key=SECRET")
     with pytest.raises(PermissionRequired):
         check_named_player("api:gpt-5?key=OTHER")
 
 
 def test_allowed_names_match_in_full_or_by_prefix() -> None:
-    allow("gym:one:*", "sb3:a.zip")
+    allow_names("gym:one:*", "sb3:a.zip")
     assert is_allowed("gym:one:Text-v0(size=3)")
     assert is_allowed("sb3:a.zip")
     assert not is_allowed("sb3:a.zip2")
@@ -156,7 +156,7 @@ def test_bad_line_does_not_affect_other_lines(tmp_path: Path, module: Callable[[
 
 def test_engine_crash_does_not_end_our_process(tmp_path: Path) -> None:
     """Also if the user has allowed it."""
-    allow("openspiel:*")
+    allow_names("openspiel:*")
     file = tmp_path / "records.jsonl"
     file.write_text("\n".join([_line(CRASHES), _line("openspiel:nim"), _line("tic_tac_toe")]) + "\n")
     found = verify_file(file)
@@ -220,6 +220,6 @@ def test_entries_need_permission_for_unsafe_players(tmp_path: Path, monkeypatch:
     with pytest.raises(PermissionRequired, match="--allow sb3:a"):
         play_board(board, 1)
     assert not list(board.path.glob("entries/*/matches/*"))
-    allow("sb3:*")
+    allow_names("sb3:*")
     with pytest.raises(GymposiumError, match="There is no file"):
         make_entered_player(told)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gymposium.plugins.allowed import VARIABLE, VARIABLES
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.plugins.host import ONLY, host
 from gymposium.util.child_process import PLUGIN_FILES
 
@@ -21,15 +21,15 @@ def test_all_global_options_are_repeated(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv(VARIABLE, "lm:*\nhuman")
     monkeypatch.setenv(VARIABLES, "MY_TOKEN")
     options = "--no-plugins --plugin '/games/my nim.py' --plugin /games/b.py --allow sb3:a --allow 'lm:*' --allow human"
-    assert command_line("view", "a b", allow=["sb3:a"]) == f"gymposium {options} --allow-env MY_TOKEN view 'a b'"
+    assert format_command_line("view", "a b", allow=["sb3:a"]) == f"gymposium {options} --allow-env MY_TOKEN view 'a b'"
     monkeypatch.delenv(ONLY)
-    assert command_line("list", plugins=[Path("c.py")]).startswith("gymposium --plugin c.py --allow 'lm:*'")
+    assert format_command_line("list", plugins=[Path("c.py")]).startswith("gymposium --plugin c.py --allow 'lm:*'")
 
 
 def test_arguments_alone_are_printed_without_options(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (ONLY, PLUGIN_FILES, VARIABLE, VARIABLES):
         monkeypatch.delenv(name, raising=False)
-    assert command_line("list") == "gymposium list"
+    assert format_command_line("list") == "gymposium list"
 
 
 ROOT = Path(__file__).resolve().parents[3]

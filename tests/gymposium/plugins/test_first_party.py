@@ -7,11 +7,11 @@ from typing import Literal
 import pytest
 
 from gymposium.errors import MissingExtra, PluginError
-from gymposium.plugins.first_party import first_party, make_unknown_name
+from gymposium.plugins.first_party import list_first_party, make_unknown_name
 from gymposium.plugins.host import Host
 from gymposium.plugins.plugin import Plugin
 
-NAMES = [(kind, name, install) for kind, names in first_party().items() for name, install in names.items()]
+NAMES = [(kind, name, install) for kind, names in list_first_party().items() for name, install in names.items()]
 
 
 @pytest.mark.parametrize(("kind", "name", "install"), NAMES, ids=lambda text: text)
@@ -51,6 +51,6 @@ def test_unknown_name_error_says_how_to_load_a_file(kind: str, name: str) -> Non
 def test_host_knows_what_its_switches_exclude(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GYMPOSIUM_PLUGINS", "")
     host = Host()
-    [name] = [name for name, install in first_party()["game"].items() if install == "gymposium-2048"]
+    [name] = [name for name, install in list_first_party()["game"].items() if install == "gymposium-2048"]
     with pytest.raises(PluginError, match="switched off"):
         host.game(name)

@@ -14,7 +14,7 @@ from gymposium.plugins import hookspecs
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS
 from gymposium.plugins.host import Host
 from gymposium.plugins.plugin import Plugin
-from gymposium.util.child_process import python_command, python_environment
+from gymposium.util.child_process import make_python_command, make_python_environment
 
 Install = Callable[..., None]
 HEAD = "from gymposium import CommandSpec, GameSpec, OpponentSpec, Parameter, hookimpl\n"
@@ -296,7 +296,10 @@ def test_plugin_may_use_the_host_during_import(
     }
     code = "from gymposium.plugins.host import host; print(sorted(host().games))"
     ran = subprocess.run(
-        python_command("-c", code), env=python_environment({**os.environ, **variables}), capture_output=True, text=True
+        make_python_command("-c", code),
+        env=make_python_environment({**os.environ, **variables}),
+        capture_output=True,
+        text=True,
     )
     assert ran.returncode == 0, ran.stderr
     for name in ("installed", "asks_chosen", "asks_inherited"):

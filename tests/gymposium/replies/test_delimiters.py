@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gymposium.replies.delimiters import strip_turn_tokens
-from gymposium.replies.reading import GENERAL, READERS, Reading, read
+from gymposium.replies.reading import GENERAL, READERS, Reading, read_reply
 
 SQUARES = re.compile(r"[a-c][1-3]")
 LEGAL = ["a3", "b2", "c1"]
@@ -108,7 +108,7 @@ FAMILIES = {
 
 
 def read_by(name: str, text: str) -> Reading:
-    return read(text, LEGAL, GENERAL[f"{name}-lenient"], SQUARES)
+    return read_reply(text, LEGAL, GENERAL[f"{name}-lenient"], SQUARES)
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -147,13 +147,13 @@ def test_surrounding_control_tokens_are_stripped_from_free_text(before: list[str
     text = "Human: 6 * 7 </s> is 42."
     reply = f"{''.join(before)} {text}{''.join(after)}"
     assert strip_turn_tokens(reply) == text
-    assert read(reply, None, GENERAL["move-lenient"], None).move in (text, reply)
+    assert read_reply(reply, None, GENERAL["move-lenient"], None).move in (text, reply)
 
 
 @pytest.mark.parametrize("text", ["<answer>42</answer>", r"\boxed{42}", "Model 5 <s>4</s> is it", "[INST] in a text"])
 def test_ambiguous_tokens_stay_in_free_text(text: str) -> None:
     kept = text.removeprefix("[INST] ")
-    assert read(text, None, GENERAL["move-lenient"], None).move == kept
+    assert read_reply(text, None, GENERAL["move-lenient"], None).move == kept
 
 
 CALL = '{"name": "put", "arguments": {"n": 1}}'
@@ -164,5 +164,5 @@ CALL = '{"name": "put", "arguments": {"n": 1}}'
 def test_call_in_a_whole_model_reply_is_read(family: str, name: str) -> None:
     for call in (CALL, f"<tool_call>\n{CALL}\n</tool_call>", f"<|python_tag|>{CALL}", f"```json\n{CALL}\n```"):
         reply = FAMILIES[family].format(READERS[name].answer(call))
-        reading = read(reply, None, GENERAL[f"{name}-lenient"], None, calls=True)
+        reading = read_reply(reply, None, GENERAL[f"{name}-lenient"], None, calls=True)
         assert (reading.kind, reading.move) == ("move", CALL), call

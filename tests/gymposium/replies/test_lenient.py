@@ -24,7 +24,7 @@ from gymposium.replies.reading import (
     Reading,
     get_lenient_reader,
     get_reader,
-    read,
+    read_reply,
 )
 from gymposium.replies.thoughts import remove_thoughts
 from gymposium.tasks.tools.reader import list_tools_readers
@@ -43,7 +43,7 @@ wanted = st.sampled_from([LEGAL, [], None])
 
 
 def read_by(name: str, text: str, legal: list[str] | None = LEGAL) -> Reading:
-    return read(text, legal, GENERAL[name], SQUARES)
+    return read_reply(text, legal, GENERAL[name], SQUARES)
 
 
 @given(texts, names, wanted)
@@ -358,9 +358,9 @@ def test_unmatched_delimiter_in_a_sentence_is_text(text: str) -> None:
         reading = read_by(f"{name}-lenient", text.format(READERS[name].answer("b2")))
         assert (reading.kind, reading.move, reading.repaired) == ("move", "b2", ("text",))
         marked = text.format(READERS[name].answer("Hi"))
-        assert read(marked, None, GENERAL[f"{name}-lenient"], None).move == "Hi"
+        assert read_reply(marked, None, GENERAL[f"{name}-lenient"], None).move == "Hi"
     bare = text.format("Hi")
-    assert read(bare, None, GENERAL["move-lenient"], None) == Reading("move", bare)
+    assert read_reply(bare, None, GENERAL["move-lenient"], None) == Reading("move", bare)
 
 
 @pytest.mark.parametrize("heading", ["[Analysis]", "[Reasoning]", "[REASONING]", "[thought]", "[Plan]", "[think]"])
@@ -490,12 +490,12 @@ def test_plain_turn_line_before_the_answer_starts_no_turn(turn: str) -> None:
 
 def test_marked_free_text_may_contain_turn_tokens() -> None:
     how, user = LENIENT["tags-lenient"], "<|im_end|>\n<|im_start|>user\n"
-    assert read(f"<move>Hi</move>{user}<move>Ho</move>", None, how, None).move == "Hi"
-    assert read(f"So: <move>Write {user}here</move>", None, how, None).move == f"Write {user}here"
+    assert read_reply(f"<move>Hi</move>{user}<move>Ho</move>", None, how, None).move == "Hi"
+    assert read_reply(f"So: <move>Write {user}here</move>", None, how, None).move == f"Write {user}here"
     bare, turn = LENIENT["move-lenient"], "<|im_end|>\n<|im_start|>assistant\n"
-    assert read(f"Write {user}here", None, bare, None).move == f"Write {user}here"
-    assert read(f"Hi{user}Ho{turn}Hey", None, bare, None).move == "Hi"
-    assert read(f"secret{turn}Hi", None, bare, None).move == "Hi"
+    assert read_reply(f"Write {user}here", None, bare, None).move == f"Write {user}here"
+    assert read_reply(f"Hi{user}Ho{turn}Hey", None, bare, None).move == "Hi"
+    assert read_reply(f"secret{turn}Hi", None, bare, None).move == "Hi"
 
 
 @pytest.mark.parametrize(
@@ -568,14 +568,14 @@ Moves = tuple[list[str], re.Pattern[str]]
 )
 def test_case_and_typography_variants_are_read(name: str, text: str, move: str | None) -> None:
     legal = [*WORDS[0], "all-in", "2x3 1/4"]
-    reading = read(text, legal, GENERAL[f"{name}-lenient"], WORDS[1])
+    reading = read_reply(text, legal, GENERAL[f"{name}-lenient"], WORDS[1])
     assert reading == (Reading("move", move, repaired=("text",)) if move else Reading("unparsable"))
 
 
 def test_case_matters_when_it_distinguishes_legal_moves() -> None:
     legal, pattern = ["bxc3", "Bxc3", "O-O"], re.compile("[a-zA-Z]xc3|O-O")
     for text, kind in (("bxc3", "move"), ("Bxc3", "move"), ("BXC3", "unparsable"), ("o-o", "move")):
-        assert read(f"<move>{text}</move>", legal, GENERAL["tags-lenient"], pattern).kind == kind
+        assert read_reply(f"<move>{text}</move>", legal, GENERAL["tags-lenient"], pattern).kind == kind
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -599,7 +599,7 @@ def test_line_breaks_and_backslashes_in_json_are_read(name: str, text: str, move
 
 def test_backslashes_in_free_text_remain() -> None:
     text = '{"why": "x\ny", "move": "\\( x \\)"}'
-    assert read(text, None, GENERAL["json-lenient"], None).move == "\\( x \\)"
+    assert read_reply(text, None, GENERAL["json-lenient"], None).move == "\\( x \\)"
 
 
 DECORATED = [
@@ -680,7 +680,7 @@ def test_format_words_before_a_mark_are_ignored(before: str) -> None:
 @pytest.mark.parametrize("name", ["tags", "json"])
 @pytest.mark.parametrize("behind", ["**Answer:** The capital is Paris.", "Answer: Rome", r"\boxed{Rome}", "I like it."])
 def test_prose_after_marked_free_text_is_ignored(name: str, behind: str) -> None:
-    reading = read(f"<move>Paris</move>\n\n{behind}", None, GENERAL[f"{name}-lenient"], None)
+    reading = read_reply(f"<move>Paris</move>\n\n{behind}", None, GENERAL[f"{name}-lenient"], None)
     assert (reading.kind, reading.move) == ("move", "Paris")
 
 
@@ -771,7 +771,7 @@ def test_invented_turn_within_thoughts_is_ignored(user: str, legal: list[str] | 
 def test_bare_move_is_read_in_emphasis_and_with_a_label(
     text: str, repaired: tuple[str, ...] | None, pattern: re.Pattern[str] | None
 ) -> None:
-    reading = read(text, LEGAL, GENERAL["move-lenient"], pattern)
+    reading = read_reply(text, LEGAL, GENERAL["move-lenient"], pattern)
     if repaired is None:
         assert reading.kind == ("unparsable" if pattern else "illegal")
     else:
@@ -795,13 +795,13 @@ def test_bare_move_is_read_in_emphasis_and_with_a_label(
 def test_number_is_read_as_the_move_it_spells(name: str, text: str, repaired: tuple[str, ...] | None) -> None:
     pattern = re.compile("[1-7]")
     expected = Reading("unparsable") if repaired is None else Reading("move", "4", repaired=repaired)
-    assert read(text, ["4", "5"], GENERAL[f"{name}-lenient"], pattern) == expected
-    assert read(text, ["4", "5"], GENERAL[name], pattern) == Reading("unparsable")
+    assert read_reply(text, ["4", "5"], GENERAL[f"{name}-lenient"], pattern) == expected
+    assert read_reply(text, ["4", "5"], GENERAL[name], pattern) == Reading("unparsable")
 
 
 def test_legal_move_is_kept_unchanged() -> None:
     for move in ('"b2"', "b2.", "*b2*", "Move: b2"):
-        assert read(move, ["b2", move], GENERAL["move-lenient"], None) == Reading("move", move)
+        assert read_reply(move, ["b2", move], GENERAL["move-lenient"], None) == Reading("move", move)
 
 
 @pytest.mark.parametrize(
@@ -834,7 +834,7 @@ def test_legal_move_is_kept_unchanged() -> None:
     ],
 )
 def test_bare_free_text_drops_thoughts_and_fences(text: str, move: str | None, repaired: tuple[str, ...]) -> None:
-    reading = read(text, None, GENERAL["move-lenient"], None)
+    reading = read_reply(text, None, GENERAL["move-lenient"], None)
     assert reading == Reading("move" if move else "unparsable", move, repaired=repaired)
 
 
@@ -853,7 +853,7 @@ CLOSINGS = [
 def test_bare_free_text_never_contains_thoughts(before: list[str], closing: str) -> None:
     for tail in ("Hello", "\nHello", "\n\nHello <think> tank"):
         reply = "secret".join(["", *before, closing]) + tail
-        reading = read(reply, None, GENERAL["move-lenient"], None)
+        reading = read_reply(reply, None, GENERAL["move-lenient"], None)
         assert reading.move is None or "secret" not in reading.move
 
 
@@ -882,7 +882,7 @@ def test_bare_free_text_never_contains_thoughts(before: list[str], closing: str)
     ],
 )
 def test_marked_free_text_is_read_completely_or_not_at_all(name: str, text: str, move: str | None) -> None:
-    reading = read(text, None, GENERAL[f"{name}-lenient"], None)
+    reading = read_reply(text, None, GENERAL[f"{name}-lenient"], None)
     assert (reading.kind, reading.move) == ("unparsable" if move is None else "move", move)
 
 
@@ -904,19 +904,19 @@ PRETTY = CALL.replace("{", "{\n  ")
     ],
 )
 def test_calls_are_read_across_lines_and_in_fences(name: str, text: str, repaired: tuple[str, ...]) -> None:
-    reading = read(text, None, GENERAL[f"{name}-lenient"], None, calls=True)
+    reading = read_reply(text, None, GENERAL[f"{name}-lenient"], None, calls=True)
     assert reading == Reading("move", CALL, repaired=repaired)
 
 
 def test_several_multiline_calls_are_one_move() -> None:
-    reading = read(f"<move>{PRETTY}\n\n{PRETTY}</move>", None, GENERAL["tags-lenient"], None, calls=True)
+    reading = read_reply(f"<move>{PRETTY}\n\n{PRETTY}</move>", None, GENERAL["tags-lenient"], None, calls=True)
     assert reading == Reading("move", f"{CALL}\n{CALL}", repaired=("json",))
 
 
 def test_free_text_keeps_whitespace_and_fences() -> None:
     how = LENIENT["tags-lenient"]
     code = '\n```json\n{"move": "b2"}\n```\n'
-    assert read(f"Done: <move>{code}</move>", None, how, None) == Reading("move", code, repaired=("text",))
+    assert read_reply(f"Done: <move>{code}</move>", None, how, None) == Reading("move", code, repaired=("text",))
 
 
 @pytest.mark.parametrize(
@@ -978,7 +978,7 @@ def test_free_text_keeps_whitespace_and_fences() -> None:
 )
 def test_huge_replies_are_read_in_linear_time(text: str) -> None:
     assert read_by("tags-lenient", text).kind in ("unparsable", "move")
-    assert read(text, None, GENERAL["tags-lenient"], None).kind in ("unparsable", "move")
+    assert read_reply(text, None, GENERAL["tags-lenient"], None).kind in ("unparsable", "move")
 
 
 def test_lenient_readers_are_found_by_name_and_share_instructions() -> None:

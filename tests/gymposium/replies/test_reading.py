@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gymposium.errors import UnknownName
-from gymposium.replies.reading import KINDS, MAX_REPLY, READERS, Reading, Wanted, get_reader, read, read_action
+from gymposium.replies.reading import KINDS, MAX_REPLY, READERS, Reading, Wanted, get_reader, read_action, read_reply
 
 SQUARES = re.compile(r"[a-c][1-3]")
 LEGAL = ["a3", "b2", "c1"]
@@ -44,7 +44,7 @@ hostile = st.one_of(
 
 @given(hostile, st.sampled_from(sorted(READERS)), st.sampled_from([LEGAL, [], None]), st.booleans())
 def test_any_text_has_exactly_one_reading(text: str, name: str, legal: list[str] | None, cut_off: bool) -> None:
-    reading = read(text, legal, READERS[name], SQUARES, cut_off=cut_off)
+    reading = read_reply(text, legal, READERS[name], SQUARES, cut_off=cut_off)
     assert reading.kind in KINDS
     if reading.kind == "move" and legal is not None:
         assert reading.move in legal
@@ -69,15 +69,15 @@ def test_any_text_has_exactly_one_reading(text: str, name: str, legal: list[str]
     ids=["brackets", "objects", "thinks", "long thought", "blanks", "digits"],
 )
 def test_huge_replies_are_unparsable(name: str, text: str) -> None:
-    assert read(text, LEGAL, READERS[name], SQUARES).kind == "unparsable"
+    assert read_reply(text, LEGAL, READERS[name], SQUARES).kind == "unparsable"
 
 
 @pytest.mark.parametrize("name", sorted(READERS))
 def test_overlong_reply_is_unparsable(name: str) -> None:
     answer = READERS[name].answer("b2")
-    assert read(answer.ljust(MAX_REPLY), LEGAL, READERS[name], SQUARES) == Reading("move", "b2")
-    assert read(answer.ljust(MAX_REPLY + 1), LEGAL, READERS[name], SQUARES) == Reading("unparsable")
-    assert read(answer.ljust(MAX_REPLY + 1), None, READERS[name], None) == Reading("unparsable")
+    assert read_reply(answer.ljust(MAX_REPLY), LEGAL, READERS[name], SQUARES) == Reading("move", "b2")
+    assert read_reply(answer.ljust(MAX_REPLY + 1), LEGAL, READERS[name], SQUARES) == Reading("unparsable")
+    assert read_reply(answer.ljust(MAX_REPLY + 1), None, READERS[name], None) == Reading("unparsable")
 
 
 @pytest.mark.parametrize("name", sorted(READERS))
@@ -85,7 +85,7 @@ def test_overlong_reply_is_unparsable(name: str) -> None:
 def test_long_replies_are_read_in_little_memory(name: str, length: int) -> None:
     answer = f"<think>{'x' * length}</think><move>b2</move>" if name == "tags" else f"{' ' * length}b2"
     tracemalloc.start()
-    read(answer, LEGAL, READERS[name], SQUARES)
+    read_reply(answer, LEGAL, READERS[name], SQUARES)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8_000_000
@@ -94,7 +94,7 @@ def test_long_replies_are_read_in_little_memory(name: str, length: int) -> None:
 @pytest.mark.parametrize("name", sorted(READERS))
 @given(move=st.sampled_from(LEGAL))
 def test_canonical_answer_reads_back(name: str, move: str) -> None:
-    assert read(READERS[name].answer(move), LEGAL, READERS[name], SQUARES) == Reading("move", move)
+    assert read_reply(READERS[name].answer(move), LEGAL, READERS[name], SQUARES) == Reading("move", move)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_canonical_answer_reads_back(name: str, move: str) -> None:
     ],
 )
 def test_move_reader(text: str, kind: str) -> None:
-    assert read(text, LEGAL, MOVE, SQUARES).kind == kind
+    assert read_reply(text, LEGAL, MOVE, SQUARES).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_move_reader(text: str, kind: str) -> None:
     ],
 )
 def test_tags_reader(text: str, kind: str) -> None:
-    reading = read(text, LEGAL, TAGS, SQUARES)
+    reading = read_reply(text, LEGAL, TAGS, SQUARES)
     assert reading.kind == kind
     assert kind != "move" or reading.move == "b2"
 
@@ -169,30 +169,30 @@ def test_tags_reader(text: str, kind: str) -> None:
     ],
 )
 def test_json_reader(text: str, kind: str) -> None:
-    assert read(text, LEGAL, JSON, SQUARES).kind == kind
+    assert read_reply(text, LEGAL, JSON, SQUARES).kind == kind
 
 
 def test_cut_off_depends_only_on_the_finish_reason() -> None:
-    assert read("b2", LEGAL, MOVE, SQUARES, cut_off=True) == Reading("cut off")
-    assert read("<think>and then", LEGAL, TAGS, SQUARES).kind == "unparsable"
+    assert read_reply("b2", LEGAL, MOVE, SQUARES, cut_off=True) == Reading("cut off")
+    assert read_reply("<think>and then", LEGAL, TAGS, SQUARES).kind == "unparsable"
 
 
 @pytest.mark.parametrize("text", [" what is it? ", "  1 < 2\n  <module>\n", "<move"])
 def test_free_text_keeps_whitespace(text: str) -> None:
     for how in READERS.values():
-        assert read(how.answer(text), None, how, None) == Reading("move", text)
+        assert read_reply(how.answer(text), None, how, None) == Reading("move", text)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t \n"])
 def test_empty_free_text_is_unparsable(text: str) -> None:
     for how in READERS.values():
-        assert read(how.answer(text), None, how, None) == Reading("unparsable")
+        assert read_reply(how.answer(text), None, how, None) == Reading("unparsable")
 
 
 def test_unencodable_free_text_is_unparsable() -> None:
-    assert read("half a pair: \ud800", None, MOVE, None) == Reading("unparsable")
-    assert read('{"move": "\\ud83d"}', None, JSON, None) == Reading("unparsable")
-    assert read('{"move": "\\ud83d\\ude00"}', None, JSON, None) == Reading("move", "😀")
+    assert read_reply("half a pair: \ud800", None, MOVE, None) == Reading("unparsable")
+    assert read_reply('{"move": "\\ud83d"}', None, JSON, None) == Reading("unparsable")
+    assert read_reply('{"move": "\\ud83d\\ude00"}', None, JSON, None) == Reading("move", "😀")
 
 
 def test_free_text_instructions_do_not_mention_legal_moves() -> None:
@@ -202,7 +202,7 @@ def test_free_text_instructions_do_not_mention_legal_moves() -> None:
 
 
 def test_without_a_pattern_other_text_is_illegal() -> None:
-    assert read("hello", LEGAL, MOVE, None) == Reading("illegal", "hello")
+    assert read_reply("hello", LEGAL, MOVE, None) == Reading("illegal", "hello")
 
 
 def test_actions_are_indices_of_the_action_space() -> None:

@@ -11,7 +11,7 @@ from gymposium import GameSpec
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.replies.reading import READERS, Reader
-from gymposium.tasks import Result, ToolGame, World, tool_game
+from gymposium.tasks import Result, ToolGame, World, make_tool_game
 from gymposium.tasks.tools import Call, Tool
 
 SPEC = GameSpec(
@@ -123,7 +123,7 @@ class GuessingTasks:
 
 def guessing(purity: Literal["pure", "recorded"] = "pure", **given: Any) -> ToolGame:
     """The game."""
-    return tool_game(replace(SPEC, tools=purity), {}, GuessingTasks(**given))
+    return make_tool_game(replace(SPEC, tools=purity), {}, GuessingTasks(**given))
 
 
 def a_guess(number: Any) -> str:

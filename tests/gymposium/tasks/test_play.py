@@ -17,7 +17,7 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.records import Record
 from gymposium.records.replay import find_replay_difference
 from gymposium.tasks import ToolGame
-from gymposium.tasks.running import start
+from gymposium.tasks.running import start_coroutine
 
 SCHEDULES: tuple[Schedule, ...] = ("rounds", "streaming")
 
@@ -68,7 +68,7 @@ class RetainingPlayer(ScriptedPlayer):
 def test_world_is_closed_with_its_match(last: str, schedule: Schedule) -> None:
     game = guessing()
     played(game, RetainingPlayer(a_guess(2), last), schedule=schedule)
-    start(asyncio.sleep(0)).result()  # after the closing, which nobody waits for
+    start_coroutine(asyncio.sleep(0)).result()  # after the closing, which nobody waits for
     assert [world.closed for world in game.tasks.opened] == [1]  # type: ignore[attr-defined]
 
 

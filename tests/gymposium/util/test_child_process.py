@@ -16,9 +16,9 @@ from gymposium.util.child_process import (
     OURS,
     PLUGIN_FILES,
     SAFE_PATH,
-    python_command,
-    python_environment,
-    user_environment,
+    make_python_command,
+    make_python_environment,
+    make_user_environment,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -149,7 +149,9 @@ def _unguarded() -> dict[str, str]:
 def test_commands_exclude_the_working_directory(tmp_path: Path) -> None:
     canary = trap(tmp_path)
     again = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import json, multiprocessing'], check=True)"
-    subprocess.run(python_command("-c", again), cwd=tmp_path, env=python_environment(_unguarded()), check=True)
+    subprocess.run(
+        make_python_command("-c", again), cwd=tmp_path, env=make_python_environment(_unguarded()), check=True
+    )
     assert not canary.exists()
 
 
@@ -186,9 +188,9 @@ def test_user_programs_get_the_users_environment(monkeypatch: pytest.MonkeyPatch
     """A program that the user names may import what lies beside it."""
     monkeypatch.setenv(SAFE_PATH, OURS)
     monkeypatch.setenv(PLUGIN_FILES, "/games/blotto.py")
-    assert not {SAFE_PATH, PLUGIN_FILES} & user_environment().keys()
+    assert not {SAFE_PATH, PLUGIN_FILES} & make_user_environment().keys()
     monkeypatch.setenv(SAFE_PATH, "1")
-    assert user_environment()[SAFE_PATH] == "1"
+    assert make_user_environment()[SAFE_PATH] == "1"
 
 
 IN_CHILD = """

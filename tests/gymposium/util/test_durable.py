@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gymposium.errors import GymposiumError
-from gymposium.util.durable import make_empty_directory, replace_file, replace_text, sweep
+from gymposium.util.durable import make_empty_directory, remove_staging, replace_file, replace_text
 
 
 def test_file_is_replaced_completely_or_not_at_all(tmp_path: Path) -> None:
@@ -88,5 +88,5 @@ def test_leftover_of_a_killed_process_is_removed(tmp_path: Path) -> None:
 def test_leftovers_of_any_kind_are_swept(tmp_path: Path, make: Callable[[Path], object]) -> None:
     make(tmp_path / ".model.00000000.partial")
     replace_text(tmp_path / "model", "")  # stops at none of them
-    sweep(tmp_path, "model.")
+    remove_staging(tmp_path, "model.")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

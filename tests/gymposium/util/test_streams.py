@@ -7,7 +7,7 @@ from collections import Counter
 
 from hypothesis import given, strategies as st
 
-from gymposium.util.streams import draw, stream
+from gymposium.util.streams import draw_outcome, stream
 
 
 def test_streams_are_the_same_on_every_machine() -> None:
@@ -24,7 +24,7 @@ def test_different_names_are_different_streams(seed: int, other: int, key: str, 
 def test_global_generators_are_untouched() -> None:
     before = random.getstate()
     stream(1, "a").random()
-    draw([(0, 0.5), (1, 0.5)], stream(1, "b"))
+    draw_outcome([(0, 0.5), (1, 0.5)], stream(1, "b"))
     assert random.getstate() == before
 
 
@@ -32,14 +32,14 @@ def test_global_generators_are_untouched() -> None:
 def test_draw_takes_one_number_and_returns_an_outcome(weights: list[float], seed: int) -> None:
     outcomes = [(10 + i, weight / sum(weights)) for i, weight in enumerate(weights)]
     rng, twin = random.Random(seed), random.Random(seed)
-    assert draw(outcomes, rng) in [outcome for outcome, _ in outcomes]
+    assert draw_outcome(outcomes, rng) in [outcome for outcome, _ in outcomes]
     twin.random()
     assert rng.getstate() == twin.getstate()
 
 
 def test_draws_follow_the_probabilities() -> None:
     rng = stream(0, "test")
-    counts = Counter(draw([(5, 0.2), (6, 0.5), (7, 0.3)], rng) for _ in range(10_000))
+    counts = Counter(draw_outcome([(5, 0.2), (6, 0.5), (7, 0.3)], rng) for _ in range(10_000))
     assert all(abs(counts[k] - 10_000 * p) < 200 for k, p in ((5, 0.2), (6, 0.5), (7, 0.3)))
 
 
@@ -48,4 +48,4 @@ def test_probabilities_just_below_one_give_the_last_outcome() -> None:
         def random(self) -> float:
             return 1 - 2**-53
 
-    assert draw([(0, 0.5), (1, 0.5 - 1e-12)], Top()) == 1
+    assert draw_outcome([(0, 0.5), (1, 0.5 - 1e-12)], Top()) == 1

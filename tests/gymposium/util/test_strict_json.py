@@ -17,9 +17,9 @@ from gymposium.util.strict_json import (
     is_count,
     is_integer,
     is_number,
-    strict_json,
+    parse_strict_json,
 )
-from gymposium.util.strict_toml import LONGEST, strict_toml
+from gymposium.util.strict_toml import LONGEST, parse_strict_toml
 
 HOSTILE = {
     "repeated key": '{"a": 1, "a": 2}',
@@ -41,7 +41,7 @@ HOSTILE = {
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_ambiguous_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        strict_json(text)
+        parse_strict_json(text)
 
 
 VALUES = st.recursive(
@@ -56,11 +56,11 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_all_other_values_round_trip(value: Any) -> None:
-    assert strict_json(json.dumps(value)) == value
+    assert parse_strict_json(json.dumps(value)) == value
 
 
 def test_wide_integers_are_read_on_request() -> None:
-    assert strict_json(str(2**70), any_integer=True) == 2**70
+    assert parse_strict_json(str(2**70), any_integer=True) == 2**70
 
 
 @pytest.mark.parametrize("value", [True, None, "1", [], float("nan"), float("inf"), 1e101, 10**400])
@@ -98,7 +98,7 @@ HOSTILE_TOML = {
 def test_toml_is_bounded_too(text: str) -> None:
     """Reading keys with so many dots before they are counted would take hours."""
     with pytest.raises(ValueError, match=r"64 bits|too deeply|1,048,576"):
-        strict_toml(text)
+        parse_strict_toml(text)
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def test_toml_is_bounded_too(text: str) -> None:
 )
 def test_dots_outside_keys_are_allowed(value: str) -> None:
     text = f"# {'.' * 99}\nx = " + value.replace("{}", "a." * 99)
-    assert strict_toml(text) == tomllib.loads(text)
+    assert parse_strict_toml(text) == tomllib.loads(text)
 
 
 def test_key_depth_is_limited_like_values() -> None:
-    assert strict_toml("a." * (DEEPEST - 1) + "b = 1")
+    assert parse_strict_toml("a." * (DEEPEST - 1) + "b = 1")
     with pytest.raises(ValueError, match="too deeply"):
-        strict_toml("a." * DEEPEST + "b = 1")
+        parse_strict_toml("a." * DEEPEST + "b = 1")

@@ -15,7 +15,7 @@ from tests.agents.chat_server import Answer, ChatRequest, ChatServer, chat_serve
 
 from gymposium.errors import BadOption, GymposiumError, MissingExtra
 from gymposium.games.registry import load_game
-from gymposium_affinetes import decode, encode, evaluate
+from gymposium_affinetes import decode_task, encode_game, evaluate
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.engines.api_settings import ApiSettings
 from gymposium_agents.models.small import make_small_model
@@ -40,7 +40,7 @@ def first_legal(asked: ChatRequest, number: int) -> Answer:
 
 
 def run(server: ChatServer, game: str | int, seed: int = 0, **options: Any) -> dict[str, Any]:
-    task_id = encode(game) if isinstance(game, str) else game
+    task_id = encode_game(game) if isinstance(game, str) else game
     return asyncio.run(evaluate(task_id=task_id, seed=seed, model="m", base_url=server.url, **options))
 
 
@@ -56,11 +56,11 @@ def test_result_fields_match_affinetes(game: str, seed: int) -> None:
     assert set(result) == FIELDS
     assert set(EXTRA) <= set(extra)
     json.dumps(result)
-    task = decode(encode(game))
+    task = decode_task(encode_game(game))
     loaded = task.load()
     assert result["task_name"] == f"openspiel:{name}"
     assert (extra["task_type"], extra["game_name"], extra["opponent_type"]) == (name, name, "random")
-    assert (extra["task_id"], extra["seed"], extra["llm_player_id"]) == (encode(game), seed, seed % loaded.seats)
+    assert (extra["task_id"], extra["seed"], extra["llm_player_id"]) == (encode_game(game), seed, seed % loaded.seats)
     assert extra["final_return"] == extra["all_returns"][extra["llm_player_id"]]
     assert result["success"] == (result["score"] > 0.5)
     replies = len(server.asked)
@@ -247,7 +247,12 @@ def test_results_never_contain_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_concurrent_evaluations_are_independent_and_do_not_block() -> None:
-    tasks = [encode("leduc_poker"), encode("hex(board_size=5)"), encode("blackjack"), encode("goofspiel(num_cards=8)")]
+    tasks = [
+        encode_game("leduc_poker"),
+        encode_game("hex(board_size=5)"),
+        encode_game("blackjack"),
+        encode_game("goofspiel(num_cards=8)"),
+    ]
 
     async def all_of_them(url: str) -> tuple[list[dict[str, Any]], int]:
         ticks = 0
@@ -297,7 +302,7 @@ def test_service_limits_are_shared_by_all_calls() -> None:
         all_here.set()
 
     async def all_of_them(url: str) -> list[dict[str, Any]]:
-        task_id = encode("blackjack")
+        task_id = encode_game("blackjack")
         return await asyncio.gather(
             *(evaluate(task_id=task_id, seed=seed, model="shared", base_url=url) for seed in range(3 * AT_ONCE))
         )
@@ -317,7 +322,7 @@ def test_model_directories_play_in_process(game_texts: list[str], tiny_size: Sma
 
     async def twice() -> list[dict[str, Any]]:
         options: dict[str, Any] = {"reply": "move", "max_tokens": 4, "context": "state", "opponent": "random"}
-        task_id, model = encode("leduc_poker"), str(tmp_path)
+        task_id, model = encode_game("leduc_poker"), str(tmp_path)
         return await asyncio.gather(*(evaluate(task_id=task_id, seed=7, model=model, **options) for _ in range(2)))
 
     one, other = asyncio.run(twice())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium_affinetes.scores import score
+from gymposium_affinetes.scores import compute_score
 
 
 @pytest.mark.parametrize(
@@ -34,12 +34,12 @@ from gymposium_affinetes.scores import score
 def test_scores_match_hand_computation(
     returns: tuple[float, ...], seat: int, utility: str, least: float, greatest: float, expected: float
 ) -> None:
-    assert score(returns, seat, utility, least, greatest) == pytest.approx(expected)
+    assert compute_score(returns, seat, utility, least, greatest) == pytest.approx(expected)
 
 
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=4), st.sampled_from(["zero_sum", "general_sum", "score"]))
 def test_scores_are_monotonic_between_0_and_1(returns: list[int], utility: str) -> None:
-    found = [score(returns, seat, utility, -9, 9) for seat in range(len(returns))]
+    found = [compute_score(returns, seat, utility, -9, 9) for seat in range(len(returns))]
     assert all(0 <= one <= 1 for one in found)
     order = sorted(range(len(returns)), key=returns.__getitem__)
     assert [found[seat] for seat in order] == sorted(found)

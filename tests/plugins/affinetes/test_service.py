@@ -13,9 +13,9 @@ from tests.gymposium.http.conftest import start  # noqa: F401 (a fixture)
 from tests.gymposium.http.test_guard import JSON, Answer, ask
 
 from gymposium.records import RecordWriter, verify_file
-from gymposium_affinetes import decode, encode
+from gymposium_affinetes import decode_task, encode_game
 from gymposium_affinetes.episodes import Episode
-from gymposium_affinetes.service import LONGEST_MATCH, affinetes_app
+from gymposium_affinetes.service import LONGEST_MATCH, make_affinetes_app
 
 from .test_evaluate import first_legal, run
 
@@ -29,7 +29,7 @@ def serving(start, tmp_path: Path) -> Iterator[Callable[..., Call]]:  # noqa: F8
     writer = RecordWriter(tmp_path / "matches.jsonl")
 
     def begin(**allowed: Any) -> Call:
-        port = start(affinetes_app(writer.write, **allowed)).port
+        port = start(make_affinetes_app(writer.write, **allowed)).port
         return lambda path, **body: ask(port, "POST", path, json.dumps(body).encode(), **JSON)
 
     yield begin
@@ -44,7 +44,7 @@ def test_http_evaluation_matches_python(serving) -> None:
     with chat_server(first_legal) as server:
         here = run(server, "hex(board_size=5)", 2, opponent="random")
         post = serving(base_urls=[server.url])
-        there = post("/evaluate", task_id=encode("hex(board_size=5)"), seed=2, model="m", base_url=server.url,
+        there = post("/evaluate", task_id=encode_game("hex(board_size=5)"), seed=2, model="m", base_url=server.url,
                      opponent="random", timeout=600, temperature=None)  # fmt: skip
     assert there.status == 200
     assert drop_times(there.data) == drop_times(here)
@@ -121,7 +121,7 @@ def test_invalid_requests_have_error_codes(serving, path: str, body: dict[str, A
 
 def test_episodes_are_played_step_by_step(serving, tmp_path: Path) -> None:
     post = serving()
-    task_id = encode("hex(board_size=5)")
+    task_id = encode_game("hex(board_size=5)")
     for seed in (0, 1):
         first = post("/reset", task_id=task_id, seed=seed, opponent="random").data
         assert set(first) == {"observation", "reward", "done", "truncated", "episode_id", "info"}
@@ -144,7 +144,7 @@ def test_equal_seeds_give_equal_episodes() -> None:
     """The search of affinetes' simulations is the opponent, and its moves follow from the seed."""
     shown = []
     for _ in range(2):
-        episode = Episode(decode(encode("leduc_poker")), 5, "mcts", lambda played: None)
+        episode = Episode(decode_task(encode_game("leduc_poker")), 5, "mcts", lambda played: None)
         texts = [episode.state()["observation"]]
         while not episode.state()["done"]:
             texts.append(episode.step(episode.state()["info"]["legal_moves"][0])["observation"])
@@ -155,7 +155,7 @@ def test_equal_seeds_give_equal_episodes() -> None:
 def test_episodes_are_bounded(monkeypatch: pytest.MonkeyPatch, serving) -> None:
     monkeypatch.setattr("gymposium_affinetes.episodes.MAX_EPISODES", 1)
     post = serving()
-    task = {"task_id": encode("blackjack"), "seed": 0}
+    task = {"task_id": encode_game("blackjack"), "seed": 0}
     first = post("/reset", **task).data["episode_id"]
     assert post("/reset", **task).code == "no_episode"
     post("/stop", episode_id=first)
@@ -163,7 +163,7 @@ def test_episodes_are_bounded(monkeypatch: pytest.MonkeyPatch, serving) -> None:
 
 
 def test_token_is_required_if_set(start, tmp_path: Path) -> None:  # noqa: F811
-    port = start(affinetes_app(lambda played: None, token="s3cret")).port
+    port = start(make_affinetes_app(lambda played: None, token="s3cret")).port
     assert ask(port, "POST", "/reset", b'{"task_id": 0, "seed": 0}', **JSON).status == 401
     assert ask(port, path="/health").status == 200
     assert (

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from gymposium.errors import BadOption, BadParameter, UnknownName
 from gymposium.match import MatchJob, play
 from gymposium.players.grammar import make_player
-from gymposium_affinetes import Task, decode, encode
+from gymposium_affinetes import Task, decode_task, encode_game
 from gymposium_affinetes.tasks import CONFIGS, FAMILIES
 
 ORDER = (
@@ -52,29 +52,29 @@ def test_order_matches_affinetes() -> None:
     ],
 )
 def test_ids_decode_to_games(task_id: int, game: str) -> None:
-    assert decode(task_id).game == game
+    assert decode_task(task_id).game == game
 
 
 @given(st.integers(0, len(FAMILIES) * CONFIGS - 1))
 def test_ids_round_trip_to_the_smallest_id(task_id: int) -> None:
-    task = decode(task_id)
+    task = decode_task(task_id)
     assert task.index * CONFIGS + task.config == task_id
-    smallest = encode(task.game)
+    smallest = encode_game(task.game)
     assert smallest <= task_id
-    assert decode(smallest) == Task(task.game, task.index, smallest % CONFIGS)
-    assert all(decode(task.index * CONFIGS + config).game != task.game for config in range(smallest % CONFIGS))
+    assert decode_task(smallest) == Task(task.game, task.index, smallest % CONFIGS)
+    assert all(decode_task(task.index * CONFIGS + config).game != task.game for config in range(smallest % CONFIGS))
 
 
 @given(st.integers(max_value=-1) | st.integers(min_value=len(FAMILIES) * CONFIGS))
 def test_out_of_range_ids_are_refused(task_id: int) -> None:
     with pytest.raises(BadOption, match="ids go from 0 to 2199999999"):
-        decode(task_id)
+        decode_task(task_id)
 
 
 @pytest.mark.parametrize("task_id", [1.0, "1", None, True])
 def test_non_integer_ids_are_refused(task_id: object) -> None:
     with pytest.raises(BadOption, match="use an integer"):
-        decode(task_id)  # type: ignore[arg-type]
+        decode_task(task_id)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -90,23 +90,23 @@ def test_non_integer_ids_are_refused(task_id: object) -> None:
     ],
 )
 def test_encode_accepts_any_spelling_of_a_game(game: str, task_id: int) -> None:
-    assert encode(game) == task_id
+    assert encode_game(game) == task_id
 
 
 def test_games_without_a_task_are_refused() -> None:
     with pytest.raises(UnknownName, match="Did you mean"):
-        encode("leduc_pokr")
+        encode_game("leduc_pokr")
     with pytest.raises(BadOption, match=r"The game's tasks are hex\(board_size=5\), .*hex\(board_size=11\)\."):
-        encode("hex(board_size=6)")
+        encode_game("hex(board_size=6)")
     with pytest.raises(BadOption, match="is not an affinetes task"):
-        encode("goofspiel(imp_info=True,num_cards=8)")
+        encode_game("goofspiel(imp_info=True,num_cards=8)")
     with pytest.raises(BadParameter, match="board_sise"):
-        encode("hex(board_sise=5)")
+        encode_game("hex(board_sise=5)")
 
 
 @pytest.mark.parametrize(("index", "config"), VARIANTS)
 def test_every_variant_can_be_played(index: int, config: int) -> None:
-    task = decode(index * CONFIGS + config)
+    task = decode_task(index * CONFIGS + config)
     game, random = task.load(), make_player("random")
     (played,) = play([MatchJob("m", game, [random] * game.seats, config)])
     assert len(played.utilities) == game.seats
@@ -117,7 +117,7 @@ def test_every_variant_can_be_played(index: int, config: int) -> None:
 @pytest.mark.parametrize("family", [f for f in FAMILIES if f.simulations], ids=lambda f: f.name)
 def test_search_plays_the_games_it_supports(family: object) -> None:
     """Few simulations suffice to test that search can play the game."""
-    task = decode([f is family for f in FAMILIES].index(True) * CONFIGS)
+    task = decode_task([f is family for f in FAMILIES].index(True) * CONFIGS)
     game = task.load()
     searcher, random = make_player("mcts-2"), make_player("random")
     jobs = [MatchJob("m", game, [searcher, *[random] * (game.seats - 1)], 1)]
@@ -128,21 +128,21 @@ def test_search_plays_the_games_it_supports(family: object) -> None:
 
 
 def test_utility_ranges_match_openspiel() -> None:
-    assert decode(encode("2048")).utility_range == (0.0, 20480.0)
-    assert decode(encode("gin_rummy(hand_size=7)")).utility_range == (-123.0, 123.0)  # with any hand
+    assert decode_task(encode_game("2048")).utility_range == (0.0, 20480.0)
+    assert decode_task(encode_game("gin_rummy(hand_size=7)")).utility_range == (-123.0, 123.0)  # with any hand
 
 
 def test_bids_are_shown_as_in_affinetes() -> None:
-    shown = decode(0).load().new(1)
+    shown = decode_task(0).load().new(1)
     shown.apply({0: "bid 3", 1: "bid 6"})
     assert "Your opponent's hand: 1 2 3 4 5 7 8." in shown.observe(0).text
 
 
 def test_missing_2048_plugin_suggests_a_fix() -> None:
     code = (
-        "from gymposium_affinetes import decode\n"
+        "from gymposium_affinetes import decode_task\n"
         "from gymposium.errors import GymposiumError\n"
-        "try: decode(1_700_000_000).load()\n"
+        "try: decode_task(1_700_000_000).load()\n"
         "except GymposiumError as error: print(error)\n"
     )
     env = {"GYMPOSIUM_DISABLE_PLUGINS": "gymposium-2048", "PATH": os.environ["PATH"]}

@@ -11,7 +11,7 @@ import gymnasium
 import pytest
 
 from gymposium import load_game
-from gymposium.analysis.exact import optima_against_random
+from gymposium.analysis.exact import compute_optima_against_random
 from gymposium.analysis.exact.equilibrium import compute_average_policy
 from gymposium.errors import BadParameter, GymposiumError
 from gymposium.games.openspiel.lookup import load_by_engine_name
@@ -135,7 +135,9 @@ def test_half_of_the_seeds_use_numbers_up_to_nine() -> None:
 
 def test_optimum_matches_the_plain_game() -> None:
     for name in ("tic_tac_toe", "hex(board_size=3)", "dots_and_boxes(num_rows=1,num_cols=2)"):
-        assert optima_against_random(load_game(name, disguise=3)) == optima_against_random(load_game(name))
+        assert compute_optima_against_random(load_game(name, disguise=3)) == compute_optima_against_random(
+            load_game(name)
+        )
     for name in ("kuhn_poker", "goofspiel(num_cards=3)"):
         assert compute_average_policy(load_game(name, disguise=3), 5) == compute_average_policy(load_game(name), 5)
 
@@ -169,8 +171,8 @@ def test_records_and_environments_keep_the_disguise(tmp_path: Path) -> None:
 
 
 def test_disguised_match_has_no_picture() -> None:
-    assert load_game("tic_tac_toe").new(0).picture(0)
-    assert load_game("tic_tac_toe", disguise=1).new(0).picture(0) is None
+    assert load_game("tic_tac_toe").new(0).draw_picture(0)
+    assert load_game("tic_tac_toe", disguise=1).new(0).draw_picture(0) is None
 
 
 def test_players_of_plain_words_refuse_disguises() -> None:

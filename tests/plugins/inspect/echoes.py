@@ -7,7 +7,7 @@ from typing import Any
 
 from gymposium import GameSpec, Parameter, hookimpl
 from gymposium.games.protocol import Style
-from gymposium.tasks import Call, Result, Tool, ToolGame, World, tool_game
+from gymposium.tasks import Call, Result, Tool, ToolGame, World, make_tool_game
 
 _TEXT = {"type": "string", "maxLength": 40}
 TOOLS = {
@@ -69,7 +69,7 @@ class Echoes:
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
-    return tool_game(spec, params, Echoes(**params))
+    return make_tool_game(spec, params, Echoes(**params))
 
 
 @hookimpl

@@ -16,7 +16,7 @@ from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput, Mo
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from gymposium.records import Record, verify_file
-from gymposium_inspect import records
+from gymposium_inspect import list_records
 
 Answer = Callable[[Sequence[ChatMessage], Sequence[ToolInfo]], ModelOutput | str]
 
@@ -67,7 +67,7 @@ def evaluated(task: Any, answer: Answer = legal, *, status: str = "success", **o
 
 def verified(log: EvalLog, folder: Path) -> list[Record]:
     """The records of a log, which were replayed without a difference."""
-    found = [*records(log.location)]
+    found = [*list_records(log.location)]
     file = folder / "matches.jsonl"
     file.write_text("".join(f"{record.line()}\n" for record in found), encoding="utf-8")
     checked = verify_file(file)

@@ -15,7 +15,7 @@ from inspect_ai.tool import ToolInfo
 from gymposium.errors import BadOption, BadRecord
 from gymposium.records import Record
 from gymposium.records.scores import estimate_mean
-from gymposium_inspect import compare_logs, records
+from gymposium_inspect import compare_logs, list_records
 
 from .scripted import evaluated, legal_moves, verified
 
@@ -42,7 +42,7 @@ def test_both_log_formats_hold_the_same_records(tmp_path: Path) -> None:
     log = evaluated("gymposium/match", args=ARGS)
     file = tmp_path / "log.json"
     write_eval_log(read_eval_log(log.location), str(file))
-    assert [*records(file)] == [*records(log.location)]
+    assert [*list_records(file)] == [*list_records(log.location)]
 
 
 def test_changed_records_are_refused(tmp_path: Path) -> None:
@@ -52,13 +52,13 @@ def test_changed_records_are_refused(tmp_path: Path) -> None:
     whole.samples[0].store["gymposium_record"]["turns"] = "all"
     write_eval_log(whole, str(tmp_path / "log.json"))
     with pytest.raises(BadRecord):
-        [*records(tmp_path / "log.json")]
+        [*list_records(tmp_path / "log.json")]
 
 
 def test_models_are_compared_by_deal() -> None:
     first = evaluated("gymposium/match", args=ARGS)
     second = evaluated("gymposium/match", last, args=ARGS)
-    one, other = [*records(first.location)], [*records(second.location)]
+    one, other = [*list_records(first.location)], [*list_records(second.location)]
     deals: dict[int, list[float]] = {}
     for number, (mine, theirs) in enumerate(zip(one, other, strict=True)):
         seat = number % 2
@@ -93,7 +93,7 @@ def test_errors_are_clustered_by_deal() -> None:
     assert log.results is not None
     [score] = [score for score in log.results.scores if score.name == "return"]
     values: dict[int, list[float]] = {}
-    for sample, record in zip(log.samples, records(log.location), strict=True):
+    for sample, record in zip(log.samples, list_records(log.location), strict=True):
         values.setdefault(record.seed, []).append(record.returns[sample.metadata["seat"]])
     centre = score.metrics["mean"].value
     spread = sum(sum(value - centre for value in deal) ** 2 for deal in values.values())

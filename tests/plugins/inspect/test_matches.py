@@ -21,7 +21,7 @@ from gymposium.games.protocol import Style
 from gymposium.match import MatchJob
 from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.replies.reading import READERS
-from gymposium_inspect import match, outcome, play, records, report, samples
+from gymposium_inspect import list_records, make_samples, match, outcome, play, report
 from gymposium_inspect.playing import Contest
 from gymposium_inspect.seats import MatchSeat
 
@@ -224,7 +224,7 @@ def test_epochs_replay_deals_with_separate_records(tmp_path: Path) -> None:
 def test_matches_stopped_by_inspect_limits_are_unscored() -> None:
     args = {"game": "connect_four", "matches": 2}
     log = evaluated("gymposium/match", args=args, message_limit=5)
-    assert [*records(log.location)] == []
+    assert [*list_records(log.location)] == []
     assert log.results is not None
     assert log.samples is not None
     for sample in log.samples:
@@ -236,7 +236,9 @@ def test_matches_stopped_by_inspect_limits_are_unscored() -> None:
 
 def test_custom_datasets_work_with_the_solver() -> None:
     task = Task(
-        dataset=samples("tic_tac_toe", matches=4, seat=1), solver=play("greedy", prompt="compact"), scorer=outcome()
+        dataset=make_samples("tic_tac_toe", matches=4, seat=1),
+        solver=play("greedy", prompt="compact"),
+        scorer=outcome(),
     )
 
     def compact(messages: Sequence[ChatMessage], tools: Sequence[ToolInfo]) -> str:

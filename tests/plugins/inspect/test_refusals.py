@@ -9,7 +9,7 @@ from inspect_ai import Task
 from inspect_ai.dataset import Sample
 
 from gymposium.errors import BadOption, GymposiumError, UnknownName
-from gymposium_inspect import match, outcome, play, samples, world
+from gymposium_inspect import make_samples, match, outcome, play, world
 
 from .scripted import evaluated
 
@@ -64,6 +64,6 @@ def test_refuses_models_without_tool_support(monkeypatch: pytest.MonkeyPatch) ->
 def test_solver_requires_match_samples() -> None:
     log = evaluated(Task(dataset=[Sample("Hello")], solver=play(), scorer=outcome()), status="error")
     assert log.error is not None
-    assert "Make the dataset with gymposium_inspect.samples()" in log.error.message
+    assert "Make the dataset with gymposium_inspect.make_samples()" in log.error.message
     with pytest.raises(BadOption, match="from 1"):
-        samples("tic_tac_toe", matches=False)
+        make_samples("tic_tac_toe", matches=False)

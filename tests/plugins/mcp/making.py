@@ -10,11 +10,11 @@ from typing import Any
 
 from gymposium.games.registry import find_spec
 from gymposium.tasks import ToolGame
-from gymposium.tasks.running import start
+from gymposium.tasks.running import start_coroutine
 from gymposium.tasks.tools import Call
 from gymposium_mcp.server import get_server
 from gymposium_mcp.settings import read_world
-from gymposium_mcp.world import game
+from gymposium_mcp.world import make_game
 
 RAW = ["python", str(Path(__file__).parent / "raw_server.py")]
 
@@ -42,11 +42,11 @@ def write_world(folder: Path, **changes: dict[str, Any] | None) -> Path:
 @contextmanager
 def playing(file: Path) -> Iterator[ToolGame]:
     """The game of a file, whose server ends with the block."""
-    made = game(find_spec("mcp"), {"file": str(file), "split": "train"})
+    made = make_game(find_spec("mcp"), {"file": str(file), "split": "train"})
     try:
         yield made
     finally:
-        start(get_server(read_world(file)).close()).result()
+        start_coroutine(get_server(read_world(file)).close()).result()
 
 
 def call(name: str, text: str) -> str:

@@ -17,7 +17,14 @@ from gymposium.records import RecordWriter, verify_file
 
 ta = pytest.importorskip("textarena", reason="textarena is not installed: tox run -e textarena")
 
-from gymposium_textarena import GymposiumEnv, RecordedEnv, TextArenaAgent, TextArenaPlayer, register_games, replay  # noqa: E402
+from gymposium_textarena import (  # noqa: E402
+    GymposiumEnv,
+    RecordedEnv,
+    TextArenaAgent,
+    TextArenaPlayer,
+    register_games,
+    replay_episodes,
+)
 from gymposium_textarena.player import BadAgent  # noqa: E402
 
 from .simple import MovePicker, TextPlayer, play  # noqa: E402
@@ -163,7 +170,7 @@ def test_text_players_play_ten_textarena_games() -> None:
         play(twice, {seat: TextArenaAgent(TextPlayer(), seed=seat) for seat in range(players)}, seed=7)
         assert twice.episode == env.episode
         episodes.append(env.episode)
-    assert [(found.episode.env, found.difference) for found in replay(*episodes)] == [
+    assert [(found.episode.env, found.difference) for found in replay_episodes(*episodes)] == [
         (env_id, "") for env_id, _ in THEIRS
     ]
 

@@ -15,7 +15,7 @@ from gymposium.errors import BadOption, BadRecord, GymposiumError
 
 ta = pytest.importorskip("textarena", reason="textarena is not installed: tox run -e textarena")
 
-from gymposium_textarena import Episode, GymposiumEnv, RecordedEnv, read_episodes, replay  # noqa: E402
+from gymposium_textarena import Episode, GymposiumEnv, RecordedEnv, read_episodes, replay_episodes  # noqa: E402
 from gymposium_textarena.episodes import to_json  # noqa: E402
 
 from .simple import BracketPicker, play  # noqa: E402
@@ -51,7 +51,7 @@ def test_ten_games_replay_identically_from_a_file(tmp_path: Path) -> None:
     assert list(read_episodes(path)) == episodes
     random.seed(1)
     before = random.getstate()
-    again = replay(*read_episodes(path))
+    again = replay_episodes(*read_episodes(path))
     assert random.getstate() == before
     assert [(found.episode, found.difference) for found in again] == [(episode, "") for episode in episodes]
 
@@ -82,7 +82,7 @@ def test_digest_depends_on_observations() -> None:
     shown, other = episodes
     assert (shown.actions, shown.rewards, shown.game_info) == (other.actions, other.rewards, other.game_info)
     assert shown.digest != other.digest
-    [again] = replay(replace(shown, env=other.env))
+    [again] = replay_episodes(replace(shown, env=other.env))
     assert again.difference == "An observation differs, or its digest was changed."
 
 
@@ -100,22 +100,24 @@ def test_changes_are_detected(episode: Episode) -> None:
         ),
         "NoSuchGame-v0 not found in registry": replace(episode, env="NoSuchGame-v0"),
     }
-    for told, found in zip(changed, replay(*changed.values()), strict=True):
+    for told, found in zip(changed, replay_episodes(*changed.values()), strict=True):
         assert not found.same
         assert told in found.difference
-    later = replay(replace(poker, seed=2), replace(poker, seed=2, version="0.9"), replace(poker, version="0.9"))
+    later = replay_episodes(
+        replace(poker, seed=2), replace(poker, seed=2, version="0.9"), replace(poker, version="0.9")
+    )
     assert [found.same for found in later] == [False, False, True]
     assert f"The episode is of TextArena 0.9, and {ta.__version__} is installed." in later[1].difference
 
 
 def test_replays_have_a_time_limit(episode: Episode) -> None:
-    first, second = replay(episode, episode, seconds=0.001)
+    first, second = replay_episodes(episode, episode, seconds=0.001)
     assert first.difference == second.difference == "The replay took more than 0.001 s."
 
 
 def test_replays_have_no_api_keys(monkeypatch: pytest.MonkeyPatch, episode: Episode) -> None:
     monkeypatch.setenv("OPENROUTER_API_KEY", "secret")
-    [found] = replay(replace(episode, env="Debate-v0"))
+    [found] = replay_episodes(replace(episode, env="Debate-v0"))
     assert "API key not found" in found.difference
 
 
@@ -129,7 +131,7 @@ def test_replays_open_no_connections(monkeypatch: pytest.MonkeyPatch, episode: E
         encoding="utf-8",
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    [found] = replay(replace(episode, env="Debate-v0"))
+    [found] = replay_episodes(replace(episode, env="Debate-v0"))
     assert "A replay cannot open connections" in found.difference
 
 

@@ -18,7 +18,7 @@ from typing import Literal
 
 from gymposium import GameSpec, hookimpl
 from gymposium.tasks.tools import Tool
-from gymposium.tasks import Result, tool_game
+from gymposium.tasks import Result, make_tool_game
 
 
 def guess(number: Literal[1, 2, 3]) -> str:
@@ -66,7 +66,7 @@ class Tasks:
 
 
 def game(spec, params):
-    return tool_game(spec, params, Tasks())
+    return make_tool_game(spec, params, Tasks())
 
 
 @hookimpl

@@ -13,7 +13,7 @@ from gymposium.util.streams import stream
 from gymposium_agents.chat.tokens import BASE, Policy, Sampling, TokenRequest
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_tinker.engine import TinkerEngine
-from gymposium_tinker.service import resolve
+from gymposium_tinker.service import resolve_result
 
 from .fixtures import CONTEXT
 
@@ -22,7 +22,7 @@ PROMPT = (5, 6, 7, 8)
 
 @pytest.fixture
 def engine(model_directory: Path, tiny: LoadedModel, client: tinker.ServiceClient) -> TinkerEngine:
-    base = resolve(client.create_sampling_client(base_model=str(model_directory)))
+    base = resolve_result(client.create_sampling_client(base_model=str(model_directory)))
     return TinkerEngine(CONTEXT, tiny.stops, BASE, base)
 
 
@@ -61,16 +61,16 @@ def test_completions_end_at_the_context_or_by_watch(engine: TinkerEngine) -> Non
 
 
 def test_policies_are_snapshots(engine: TinkerEngine, model_directory: Path, client: tinker.ServiceClient) -> None:
-    training = resolve(client.create_lora_training_client(str(model_directory), rank=4, seed=1))
+    training = resolve_result(client.create_lora_training_client(str(model_directory), rank=4, seed=1))
     first, second = Policy("learner", 0), Policy("learner", 1)
-    engine.add(first, resolve(training.save_weights_and_get_sampling_client()))
+    engine.add(first, resolve_result(training.save_weights_and_get_sampling_client()))
     lesson = tinker.types.Datum(
         model_input=tinker.types.ModelInput.from_ints([*PROMPT]),
         loss_fn_inputs={"target_tokens": [6, 7, 8, 9], "weights": [0.0, 0.0, 0.0, 1.0]},
     )
     training.forward_backward([lesson], "cross_entropy")
     training.optim_step(tinker.types.AdamParams(learning_rate=1e-2)).result()
-    engine.add(second, resolve(training.save_weights_and_get_sampling_client()))
+    engine.add(second, resolve_result(training.save_weights_and_get_sampling_client()))
     scores = [engine.score([(PROMPT, (9,))], policy=policy)[0][0] for policy in (BASE, first, second)]
     assert scores[0] == pytest.approx(scores[1], abs=1e-6)
     assert scores[2] > scores[1] + 0.1

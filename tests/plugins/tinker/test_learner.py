@@ -15,7 +15,7 @@ from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import load_model
 from gymposium_tinker.learner import TinkerLearner
 from gymposium_tinker.losses import choose_service_loss
-from gymposium_tinker.service import resolve
+from gymposium_tinker.service import resolve_result
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import build_config
 from gymposium_train.learner import LocalLearner, Loss
@@ -57,7 +57,7 @@ def learners(model_directory: Path, client: tinker.ServiceClient) -> Callable[[T
 
     def made(config: TrainConfig) -> Learners:
         loss = Loss.from_config(config)
-        training = resolve(
+        training = resolve_result(
             client.create_lora_training_client(str(model_directory), rank=RANK, seed=7, train_unembed=False)
         )
         there = TinkerLearner(

@@ -16,7 +16,7 @@ import tinker
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import Policy
-from gymposium_tinker.data import logprobs, make_scoring_datum
+from gymposium_tinker.data import make_scoring_datum, read_logprobs
 from gymposium_tinker.engine import TinkerEngine
 from gymposium_tinker.model import _find_context, open_player
 from gymposium_tinker.service import (
@@ -25,7 +25,7 @@ from gymposium_tinker.service import (
     find_context,
     open_service,
     open_session,
-    resolve,
+    resolve_result,
     translate_errors,
 )
 from gymposium_tinker.settings import TinkerSettings
@@ -130,7 +130,7 @@ def test_closing_does_not_wait_for_a_dead_session(
 ) -> None:
     with running(service) as server:
         opened = open_service(TinkerSettings(base_url=server.url))
-        resolve(opened.create_sampling_client(base_model=str(model_directory)))
+        resolve_result(opened.create_sampling_client(base_model=str(model_directory)))
     monkeypatch.setattr("gymposium_tinker.service.SECONDS", 0.1)
     close_service(opened, "errored")
     assert "The session was not closed" in caplog.text or not hasattr(opened, "close")
@@ -203,4 +203,4 @@ def test_wrong_number_of_logprobs_is_an_error(scores: list[float | None]) -> Non
 def test_rows_with_wrong_logprob_counts_are_errors() -> None:
     output: Any = SimpleNamespace(loss_fn_outputs=[{"logprobs": SimpleNamespace(data=[-1.0, -2.0])}])
     with pytest.raises(GymposiumError, match="for 1 row of 2 tokens instead of 1 row of 3 tokens"):
-        logprobs(output, [make_scoring_datum((1, 2, 3, 4))])
+        read_logprobs(output, [make_scoring_datum((1, 2, 3, 4))])

@@ -20,7 +20,7 @@ from typing import Literal
 from gymposium import GameSpec, hookimpl
 from gymposium.util.streams import stream
 from gymposium.tasks.tools import Tool
-from gymposium.tasks import Result, tool_game
+from gymposium.tasks import Result, make_tool_game
 
 
 CALLS = count()
@@ -73,7 +73,7 @@ class Tasks:
 
 
 def game(spec, params):
-    return tool_game(spec, params, Tasks())
+    return make_tool_game(spec, params, Tasks())
 
 
 @hookimpl

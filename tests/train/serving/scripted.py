@@ -12,7 +12,7 @@ from tests.agents.serving.scripted import Break, Script
 from gymposium.runs.sessions import SessionsFile
 from gymposium.tasks.tools import Call
 from gymposium_agents.chat.chat import Chat
-from gymposium_agents.chat.rows import token_rows
+from gymposium_agents.chat.rows import make_token_rows
 from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.serving.turns import ServedTurn, sort_by_rows
@@ -47,7 +47,7 @@ class ServedSession:
 
     def rows(self) -> int:
         """The number of rows of tokens that the session is."""
-        return len(token_rows([turn.tokens for turn in sort_by_rows(self.turns())]))
+        return len(make_token_rows([turn.tokens for turn in sort_by_rows(self.turns())]))
 
 
 @contextmanager

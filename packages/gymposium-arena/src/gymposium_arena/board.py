@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gymposium.errors import BadOption, BadRecord, GymposiumError
 from gymposium.players.grammar import check_player
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.records import Problem, Record, find_board_files, read_records
 from gymposium.runs.links import check_contained
 from gymposium.util.durable import replace_text
@@ -39,7 +39,7 @@ class Board:
         if not self.suite_file.is_file():
             raise BadOption(
                 f"{path} is not a board: it has no suite.toml. Create one with:  "
-                + command_line("leaderboard", "run", "SUITE", "--out", str(path))
+                + format_command_line("leaderboard", "run", "SUITE", "--out", str(path))
             )
         self.suite = read_suite(self.suite_file)
 

@@ -199,7 +199,7 @@ def make_entered_player(entry: Entry) -> Player:
     now = _describe_player(player, entry.player, entry.games)
     for name, is_now in now.items():
         if (was := getattr(entry, name)) != is_now:
-            raise PlayerMismatch(entry, *_first_difference(name, was, is_now))
+            raise PlayerMismatch(entry, *_find_first_difference(name, was, is_now))
     return player
 
 
@@ -215,14 +215,14 @@ class PlayerMismatch(GymposiumError):
         """Whether the first difference is the version of the player's code. The player may then still play the same."""
 
 
-def _first_difference(name: str, was: Any, is_now: Any) -> tuple[str, Any, Any]:
+def _find_first_difference(name: str, was: Any, is_now: Any) -> tuple[str, Any, Any]:
     """Return the path of the first difference between two values, and both values there."""
     if isinstance(was, BaseModel):
         was, is_now = was.model_dump(), is_now.model_dump()
     if not isinstance(was, Mapping):
         return name, was, is_now
     key = next(key for key in (*was, *is_now) if was.get(key) != is_now.get(key))
-    return _first_difference(f"{name} {key}", was.get(key), is_now.get(key))
+    return _find_first_difference(f"{name} {key}", was.get(key), is_now.get(key))
 
 
 def find_refusal(entry: Entry, suite: Suite) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 
-from gymposium.analysis.exact import Policy, TooLarge, check_small, tabulate, value
+from gymposium.analysis.exact import Policy, TooLarge, check_small, compute_value, tabulate_policy
 from gymposium.analysis.exact.corrected import LuckCorrector
 from gymposium.analysis.exact.fixed_table import FixedTable, compute_fixed_table
 from gymposium.games.protocol import Game
@@ -62,7 +62,7 @@ def _find_policy(game: Game, name: str) -> Policy | None:
     player = make_core_player(name)
     if player is None or not isinstance(player, DistributionPlayer):
         return None
-    policy = tabulate(game, player)
+    policy = tabulate_policy(game, player)
     return None if policy.estimated else policy
 
 
@@ -95,6 +95,6 @@ def _compare_pair(
     player, opponent = pair
     exact = player in luck.policies and opponent in luck.policies
     if exact:
-        found = value(luck.policies[player], luck.policies[opponent]).mean.mean_return
+        found = compute_value(luck.policies[player], luck.policies[opponent]).mean.mean_return
         corrected = Interval(value=round_figure(found, 4), low=None, high=None)
     yield PairReturn(player=player, opponent=opponent, matches=len(met), plain=plain, corrected=corrected, exact=exact)

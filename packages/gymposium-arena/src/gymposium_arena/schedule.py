@@ -156,20 +156,20 @@ def make_job_factory(lineup: Lineup, players: Sequence[Player]) -> Callable[[int
     opening = lineup.game.opening if all(map(is_deterministic, players)) else 0
     policy = FailurePolicy.parse(lineup.suite.on_illegal)
 
-    def seed(name: str, *key: str | int) -> int:
+    def derive_seed(name: str, *key: str | int) -> int:
         return stream(lineup.seed, name, lineup.game.name, *key).getrandbits(48)
 
-    def job(number: int) -> MatchJob:
+    def make_job(number: int) -> MatchJob:
         group, rotation = divmod(number, lineup.rotations)
         return MatchJob(
             id=lineup.match_id(number),
             game=game,
             players=[players[(seat - rotation) % len(players)] for seat in range(game.seats)],
-            seed=seed("deal", group),
-            player_seed=seed("players", *lineup.players, group, rotation),
+            seed=derive_seed("deal", group),
+            player_seed=derive_seed("players", *lineup.players, group, rotation),
             on_illegal=policy,
             opening=opening,
             number=number,
         )
 
-    return job
+    return make_job

@@ -27,7 +27,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import check_named_player, reject_person
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.settings import read_settings
-from gymposium.util.strict_toml import strict_toml
+from gymposium.util.strict_toml import parse_strict_toml
 
 _NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 _OPENING = 4
@@ -138,7 +138,7 @@ def parse_suite(text: str) -> Suite:
     """Parse a suite from TOML. Raises `GymposiumError` for unknown settings, games or players, and for values out of
     range."""
     try:
-        settings = strict_toml(text)
+        settings = parse_strict_toml(text)
     except ValueError as error:
         raise BadOption(f"invalid TOML: {error}") from error
     tables = settings.pop("games", None)

@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from gymposium.errors import BadOption, BadRecord, reason
+from gymposium.errors import BadOption, BadRecord, describe_cause
 from gymposium.match import MatchJob
 from gymposium.players.grammar import check_named_player
 from gymposium.players.protocol import Player
@@ -21,7 +21,7 @@ from gymposium.records import FORMAT, OrderedWriter
 from gymposium.runs.executors.cutting import PartCutter
 from gymposium.runs.executors.protocol import Executor, PartResult, RunPart
 from gymposium.util.plain_file import is_compressed, read_lines
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium.util.visible import quantity
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry, make_entered_player
@@ -205,7 +205,7 @@ def check_compressed(board: Board, lineup: Lineup) -> bool:
     try:
         finished = {match_id for match_id, finished in map(_parse_match, read_lines(path)) if finished}
     except OSError as error:
-        raise BadRecord(f"{path} cannot be read ({reason(error)}). Restore it from a copy.") from error
+        raise BadRecord(f"{path} cannot be read ({describe_cause(error)}). Restore it from a copy.") from error
     if missing := lineup.numbers().count_missing(finished):
         raise BadOption(
             f"{path} is compressed and lacks {missing} of {quantity(lineup.matches, 'match')}. "
@@ -225,6 +225,6 @@ def _parse_match(line: bytes) -> tuple[str, bool]:
 
 def _parse_json(line: bytes) -> Any:
     try:
-        return strict_json(line.decode("utf-8-sig"))
+        return parse_strict_json(line.decode("utf-8-sig"))
     except ValueError:
         return None

@@ -8,7 +8,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from gymposium.analysis.exact import TooLarge, best_response, check_small, measure, optima_against_random, tabulate
+from gymposium.analysis.exact import (
+    TooLarge,
+    check_small,
+    compute_optima_against_random,
+    find_best_response,
+    measure_player,
+    tabulate_policy,
+)
 from gymposium.errors import BadOption, BadRecord
 from gymposium.games.protocol import Game
 from gymposium.players.grammar import check_named_player, make_core_player, make_player
@@ -39,14 +46,14 @@ def compute_yardsticks(
     )
 
 
-def measure_player(game: Game, player: Player) -> Measured | None:
+def try_measure_player(game: Game, player: Player) -> Measured | None:
     """Return a player's figures in a game by traversal; None if the game is too large or the player gives no move
     probabilities."""
     if not isinstance(player, DistributionPlayer):
         return None
     try:
         check_small(game)
-        figures = measure(game, player)
+        figures = measure_player(game, player)
     except TooLarge:
         return None
     policy, played, restricted = figures.as_played.policy, figures.as_played, figures.restricted
@@ -65,7 +72,7 @@ def measure_player(game: Game, player: Player) -> Measured | None:
 @lru_cache(maxsize=256)
 def _measure_core_player(game: Game, name: str) -> Measured | None:
     player = make_core_player(name)
-    return None if player is None else measure_player(game, player)
+    return None if player is None else try_measure_player(game, player)
 
 
 @lru_cache(maxsize=256)
@@ -77,12 +84,14 @@ def _find_optima(game: Game) -> tuple[float | None, float | None]:
         return None, None
     try:
         if game.spec.information == "perfect" and not game.spec.chance:
-            optima = optima_against_random(game)
+            optima = compute_optima_against_random(game)
             return round_figure(optima["most wins"].win, _DIGITS), round_figure(
                 optima["best return"].mean_return, _DIGITS
             )
         check_small(game)
-        return None, round_figure(best_response(tabulate(game, RandomPlayer())).value.mean.mean_return, _DIGITS)
+        return None, round_figure(
+            find_best_response(tabulate_policy(game, RandomPlayer())).value.mean.mean_return, _DIGITS
+        )
     except TooLarge:
         return None, None
 
@@ -127,7 +136,7 @@ def write_exact(board: Board, entry: Entry) -> Path:
             f"--exact {entry.player}."
         )
     measured = {
-        game.name: measure_player(game.load(), player) for game in board.suite.games if game.name in entry.games
+        game.name: try_measure_player(game.load(), player) for game in board.suite.games if game.name in entry.games
     }
     figures = {name: figure for name, figure in measured.items() if figure is not None}
     if not figures:

@@ -13,7 +13,7 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import SeedOption, show_match_bar
 from gymposium.cli.plugins.list import note_complaints
 from gymposium.cli.resume import reject_other_options
-from gymposium.cli.text import print_error, print_note, stdout_console
+from gymposium.cli.text import make_stdout_console, print_error, print_note
 from gymposium.errors import BadOption, PluginError
 from gymposium.util.visible import quantity, visible
 
@@ -166,7 +166,7 @@ def _print_report(outcomes: list[_CheckOutcome], effort: str, matches: int, seed
             }
         )
         return
-    console = stdout_console()
+    console = make_stdout_console()
     games = list(dict.fromkeys(outcome.subject.removesuffix(" (spec)") for outcome in outcomes))
     for number, game in enumerate(games, start=1):
         console.print(f"{number}  {game}", soft_wrap=True)
@@ -214,4 +214,4 @@ def _print_checks(checks: Any, as_json: bool) -> None:
     for check in checks:
         table.add_row("" if check.family == family else check.family, check.name, check.summary)
         family = check.family
-    stdout_console().print(table)
+    make_stdout_console().print(table)

@@ -42,14 +42,14 @@ class GameConformance:
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
         """Parametrize the tests by check and subject."""
-        subjects = self._subjects()
+        subjects = self._list_subjects()
         if "check" in metafunc.fixturenames:
             parametrize(metafunc, subjects)
         elif "example" in metafunc.fixturenames:
             games = [subject for subject in subjects if subject.kind == "game"]
             metafunc.parametrize("example", games, ids=[game.name for game in games])
 
-    def _subjects(self) -> list[Subject]:
+    def _list_subjects(self) -> list[Subject]:
         if not self.game:
             raise BadOption(f'{type(self).__name__} names no game. Add  game = "my_game"  to the class.')
         if self.file is not None and not any(plugin.source == realpath(self.file) for plugin in host().plugins):

@@ -25,7 +25,7 @@ from gymposium.errors import IllegalMove
 from gymposium.games.protocol import Event, Game, Match
 from gymposium.match.result import check_integer
 from gymposium.replies.prompt import Prompt
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
 from gymposium_testing.contract import CheckFailed, cut_to_difference, format_events
@@ -214,7 +214,7 @@ class _LeakCheck:
     def _try_move(self, match: Match, seat: int, move: str) -> tuple[str, str]:
         """Return the messages from the reader and the match about a possibly illegal move."""
         legal = match.legal_moves(seat)
-        reading = read(move, legal, READERS["move"], self.game.move_pattern)
+        reading = read_reply(move, legal, READERS["move"], self.game.move_pattern)
         reason = "" if reading.kind == "move" else reading.reason(legal)
         if legal is None or move in legal:
             return reason, ""

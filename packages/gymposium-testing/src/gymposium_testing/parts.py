@@ -15,7 +15,7 @@ from gymposium.games.registry import load_game
 from gymposium.players.asking import ask_player
 from gymposium.players.protocol import MatchContext, Player
 from gymposium.plugins.host import host
-from gymposium.plugins.specs import ExecutorSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, resolve
+from gymposium.plugins.specs import ExecutorSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, resolve_entry_point
 from gymposium.util.streams import stream
 from gymposium_testing.contract import CheckFailed, NotApplicable
 
@@ -55,7 +55,7 @@ class PluginPart:
                 f"the example {self.name!r} does not match the pattern {self.spec.pattern!r}.",
                 fix="give examples that match the whole pattern.",
             )
-        return resolve(self.spec.entry_point)(**groups)
+        return resolve_entry_point(self.spec.entry_point)(**groups)
 
     def get_example(self) -> str | Mapping[str, Any]:
         """Return the example. Raises `NotApplicable` if there is none."""

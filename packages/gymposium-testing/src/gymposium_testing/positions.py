@@ -29,7 +29,7 @@ def observe_all(match: Match, seat: int, prompts: Mapping[Style, Prompt] | None 
     shown["legal actions"] = match.legal_actions(seat)
     if match.game.tensor_shape is not None:
         shown["tensor"] = match.tensor(seat).tobytes()
-    picture = getattr(match, "picture", None)  # of `Draws`; faster than an isinstance check
+    picture = getattr(match, "draw_picture", None)  # of `Draws`; faster than an isinstance check
     if picture is not None:
         shown[PICTURE] = picture(seat)
     return shown

@@ -41,7 +41,7 @@ def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = N
 
     `names` and `token` are as in `RequestGuard`."""
 
-    def home(request: Request) -> Response:
+    def show_home(request: Request) -> Response:
         return HTMLResponse(render_home(viewer))
 
     def render_error(request: Request, error: Exception) -> Response:
@@ -51,7 +51,7 @@ def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = N
 
     routes = [
         Route("/", RedirectResponse("index.html")),
-        Route("/index.html", home),
+        Route("/index.html", show_home),
         Mount("/static", StaticFiles(directory=STATIC)),
         *(route for part in viewer.parts for route in part.routes()),
     ]
@@ -69,7 +69,7 @@ def render_home(viewer: Viewer) -> str:
     return viewer.page("home.html", "index.html", directory=realpath(viewer.directory), cards=cards)
 
 
-def export(directory: Path, out: Path) -> None:
+def export_pages(directory: Path, out: Path) -> None:
     """Write every page for `directory` below `out`, for opening from disk or copying to a web server.
 
     Raises `BadOption` unless `out` is empty or does not exist."""

@@ -64,7 +64,7 @@ def command(
         gymposium view runs/first
     """
     from gymposium.http.requests import is_loopback
-    from gymposium_viewer.app import export as write_pages
+    from gymposium_viewer.app import export_pages as write_pages
     from gymposium_viewer.serve import serve
 
     if export is not None:

@@ -19,10 +19,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gymposium.http.requests import (
     RequestRefusal,
-    allowed_hosts,
     check_host,
     check_origin,
     is_same_token,
+    list_allowed_hosts,
     read_bearer_token,
 )
 from gymposium_viewer.pages import CONTENT_POLICY
@@ -48,7 +48,7 @@ class RequestGuard:
         With a `token`, each request must carry it in a header (`Authorization: Bearer …`), or once as `?token=…`. A
         cookie then stores it."""
         self._app = app
-        self._hosts = allowed_hosts(names)
+        self._hosts = list_allowed_hosts(names)
         self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

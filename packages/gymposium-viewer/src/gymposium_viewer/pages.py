@@ -43,7 +43,7 @@ class Tab:
     path: str
 
 
-def render(
+def render_page(
     template: str,
     path: str,
     tabs: Sequence[Tab] = (),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gymposium_viewer.pages import Tab, render
+from gymposium_viewer.pages import Tab, render_page
 
 if TYPE_CHECKING:
     from starlette.routing import BaseRoute
@@ -72,4 +72,4 @@ class Viewer:
     def page(self, template: str, path: str, **values: Any) -> str:
         """Render a page with the tabs of all parts."""
         tabs = [tab for part in self.parts for tab in part.tabs]
-        return render(template, path, tabs, live=self.live, **values)
+        return render_page(template, path, tabs, live=self.live, **values)

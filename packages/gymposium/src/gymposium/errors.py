@@ -148,14 +148,14 @@ def is_actionable(error: BaseException) -> bool:
     return isinstance(error, GymposiumError) and error.is_actionable
 
 
-def reason(error: BaseException) -> str:
+def describe_cause(error: BaseException) -> str:
     """Return why something could not be read or written.
 
     For an `OSError`, this is the system's message without errno and path."""
     return " ".join(str(getattr(error, "strerror", None) or error).split())
 
 
-def describe(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return the error on one line: its message, prefixed by its type unless it is a gymposium error."""
     text = " ".join(str(error).split())
     if isinstance(error, GymposiumError):

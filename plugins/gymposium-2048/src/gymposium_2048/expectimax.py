@@ -47,13 +47,13 @@ class ExpectimaxPlayer:
     def _choose(self, ask: Ask) -> str:
         if parse_name(ask.game.name)[0] != "2048":  # openspiel:2048 omits legal moves
             raise GymposiumError(f"{self.name} plays only 2048, not {ask.game.name}. Choose another player.")
-        from gymposium_2048.rows import rows
-        from gymposium_2048.search import values  # imports numba, which is slow
+        from gymposium_2048.rows import compute_tables
+        from gymposium_2048.search import compute_values  # imports numba, which is slow
 
         if self._tables is None:
-            self._tables = rows()
+            self._tables = compute_tables()
         last = int(ask.game.params["max_tile"]).bit_length() - 1
-        worth = values(make_board(ask.tensor()), self.moves, last, self._tables)
+        worth = compute_values(make_board(ask.tensor()), self.moves, last, self._tables)
         legal = dict(zip(ask.legal_actions, ask.legal_moves or (), strict=True))
         return legal[max(legal, key=lambda action: float(worth[action]))]
 

@@ -10,7 +10,7 @@ import pyspiel
 
 from gymposium import GameSpec
 from gymposium.games.openspiel.adapter import OpenSpielGame, load_engine_game
-from gymposium.games.pictures import Picture, grid, note, table, tile
+from gymposium.games.pictures import Picture, draw_grid, draw_note, draw_table, draw_tile
 from gymposium.games.protocol import Event, Style
 
 _MOVES = ("up", "right", "down", "left")  # the engine's order
@@ -31,7 +31,9 @@ _RULES = (
 
 _LOOKS = (("card", "ink"), ("dark", "ink"), ("mark", "ink"), ("two", "square"), ("three", "square"), ("one", "square"))
 """Background and text colors of tiles. Each pair covers two powers of two; the last covers all higher ones."""
-_TILES = {str(2**power): tile(str(2**power), *_LOOKS[min((power - 1) // 2, len(_LOOKS) - 1)]) for power in range(1, 19)}
+_TILES = {
+    str(2**power): draw_tile(str(2**power), *_LOOKS[min((power - 1) // 2, len(_LOOKS) - 1)]) for power in range(1, 19)
+}
 
 
 class Wording2048:
@@ -46,7 +48,7 @@ class Wording2048:
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
             return f"2048, up to a tile of {self._max_tile}\n"
-        return _RULES.format(max_tile=self._max_tile, most=max_moves(self._max_tile))
+        return _RULES.format(max_tile=self._max_tile, most=compute_max_moves(self._max_tile))
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         tiles = str(state).replace(" 0", " .").split()
@@ -57,12 +59,12 @@ class Wording2048:
         board = _format_board(tiles, max(map(len, tiles)))
         return f"Your score: {score}. The board, top row first, empty squares as dots:\n{board}"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = [row.split() for row in str(state).splitlines() if row.strip()]
-        board = grid([[tile if tile != "0" else "." for tile in row] for row in rows], _TILES)
+        board = draw_grid([[tile if tile != "0" else "." for tile in row] for row in rows], _TILES)
         told = f"The board, row by row from the top: {'; '.join(map(' '.join, rows))}"
-        score = note(f"Score: {state.player_return(seat):.0f}")
-        return Picture.from_parts(board, score, table([_MOVES], places=True), told=told)
+        score = draw_note(f"Score: {state.player_return(seat):.0f}")
+        return Picture.from_parts(board, score, draw_table([_MOVES], places=True), told=told)
 
 
 def _format_board(tiles: Sequence[str], width: int) -> str:
@@ -158,7 +160,7 @@ class Game2048(OpenSpielGame):
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Wording2048) -> None:
         super().__init__(spec, params, engine, words)
         max_tile: int = params["max_tile"]
-        self.max_decisions = max_moves(max_tile)
+        self.max_decisions = compute_max_moves(max_tile)
         # The engine's bound on the utility counts a single greatest tile (16 if max_tile is 8; random play reaches 44).
         # A tile t that grew from 2s has scored t·(log2 t - 1). Before the last move there are at most 16 tiles of half
         # max_tile, and the last move may merge all of them.
@@ -171,13 +173,13 @@ class Game2048(OpenSpielGame):
         return f"{state.observation_string(seat)}{state.player_return(seat):.0f}"
 
 
-def max_moves(max_tile: int) -> int:
+def compute_max_moves(max_tile: int) -> int:
     """Return the limit on the number of moves in a match.
 
     The engine stops after 4·max_tile steps, counting the first two tiles and the tile after each move."""
     return 2 * max_tile - 1
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> Game2048:
+def make_game(spec: GameSpec, params: Mapping[str, Any]) -> Game2048:
     """Make a game of 2048 that ends with the tile `max_tile`."""
     return Game2048(spec, params, EngineGame(load_engine_game("2048", params)), Wording2048(**params))

@@ -44,7 +44,7 @@ class LineTables(NamedTuple):
     """Value of the line."""
 
 
-def rows() -> LineTables:
+def compute_tables() -> LineTables:
     """Compute the tables."""
     ranks = np.arange(65536)[:, None] >> _SHIFTS & 15
     return LineTables(

@@ -45,14 +45,14 @@ _STAY_2, _RIGHT_2, _LEFT_2 = np.uint64(0xFF00FF0000FF00FF), np.uint64(0x00000000
 
 
 @_compile
-def transpose(board: np.uint64) -> np.uint64:
+def transpose_board(board: np.uint64) -> np.uint64:
     """Return the transposed board: first each block of 2 by 2 squares is transposed, then the four blocks are."""
     half = board & _STAY | (board & _RIGHT) << _12 | (board & _LEFT) >> _12
     return half & _STAY_2 | (half & _RIGHT_2) << _24 | (half & _LEFT_2) >> _24
 
 
 @_compile
-def slide(board: np.uint64, table: NDArray[np.uint16]) -> np.uint64:
+def slide_board(board: np.uint64, table: NDArray[np.uint16]) -> np.uint64:
     """Return the board after all four lines have slid, using a table of `LineTables`."""
     first, second = np.uint64(table[board & _LINE]), np.uint64(table[board >> _16 & _LINE])
     third, fourth = np.uint64(table[board >> _32 & _LINE]), np.uint64(table[board >> _48])
@@ -60,16 +60,16 @@ def slide(board: np.uint64, table: NDArray[np.uint16]) -> np.uint64:
 
 
 @_compile
-def worth(board: np.uint64, lines: NDArray[np.int32]) -> int:
+def evaluate_board(board: np.uint64, lines: NDArray[np.int32]) -> int:
     """Return the value of a board without search: the sum over its rows and columns."""
     total = 0
-    for side in (board, transpose(board)):
+    for side in (board, transpose_board(board)):
         total += lines[side & _LINE] + lines[side >> _16 & _LINE] + lines[side >> _32 & _LINE] + lines[side >> _48]
     return total
 
 
 @_compile
-def holds(board: np.uint64, rank: int) -> bool:
+def has_tile(board: np.uint64, rank: int) -> bool:
     """Return whether the board has a tile of this rank; False for ranks that do not fit into 4 bits."""
     if rank > 15:
         return False
@@ -83,10 +83,10 @@ def evaluate_after_slide(after: np.uint64, moves: int, likely: float, last: int,
 
     `moves` is the look-ahead left, `likely` the probability of the new tiles since the root, and `last` the rank of the
     tile that ends the game."""
-    if holds(after, last):
+    if has_tile(after, last):
         return END + moves  # sooner is better
     if moves == 0 or likely < UNLIKELY:
-        return float(worth(after, tables.worth))
+        return float(evaluate_board(after, tables.worth))
     empty = 0
     for square in range(16):
         empty += after >> _4 * np.uint64(square) & _SQUARE == np.uint64(0)
@@ -97,9 +97,9 @@ def evaluate_after_slide(after: np.uint64, moves: int, likely: float, last: int,
             for rank, chance in ((1, 0.9), (2, 0.1)):
                 board = after | np.uint64(rank) << shift
                 best = -END
-                for lines in (board, transpose(board)):
+                for lines in (board, transpose_board(board)):
                     for table in (tables.to_first, tables.to_last):
-                        then = slide(lines, table)
+                        then = slide_board(lines, table)
                         if then != lines:
                             best = max(
                                 best, evaluate_after_slide(then, moves - 1, likely * chance / empty, last, tables)
@@ -109,15 +109,15 @@ def evaluate_after_slide(after: np.uint64, moves: int, likely: float, last: int,
 
 
 @_compile
-def values(board: np.uint64, moves: int, last: int, tables: LineTables) -> NDArray[np.float64]:
+def compute_values(board: np.uint64, moves: int, last: int, tables: LineTables) -> NDArray[np.float64]:
     """Return the value of each direction in the engine's order: up, right, down, left.
 
     A direction that changes nothing has the value -inf. `moves` is the look-ahead, this move included, and `last` the
     rank of the tile that ends the game."""
     worths = np.full(DIRECTIONS, -np.inf)
     for direction in range(DIRECTIONS):
-        lines = board if direction % 2 else transpose(board)
-        then = slide(lines, tables.to_first if direction in (0, 3) else tables.to_last)
+        lines = board if direction % 2 else transpose_board(board)
+        then = slide_board(lines, tables.to_first if direction in (0, 3) else tables.to_last)
         if then != lines:
             worths[direction] = evaluate_after_slide(then, moves - 1, 1.0, last, tables)
     return worths

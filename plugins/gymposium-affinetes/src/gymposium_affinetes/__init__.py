@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gymposium_affinetes.evaluation import evaluate
-    from gymposium_affinetes.tasks import Task, decode, encode
+    from gymposium_affinetes.tasks import Task, decode_task, encode_game
 
-__all__ = ["Task", "decode", "encode", "evaluate"]
+__all__ = ["Task", "decode_task", "encode_game", "evaluate"]
 
 _MODULES = {"Task": "tasks", "decode": "tasks", "encode": "tasks", "evaluate": "evaluation"}
 

@@ -53,13 +53,13 @@ def command(
     """
     with require_extra("gymposium serve-affinetes", "gymposium-affinetes[serve]", "anyio", "starlette", "uvicorn"):
         from gymposium.http.listening import TOKEN, Listener
-        from gymposium_affinetes.service import affinetes_app
+        from gymposium_affinetes.service import make_affinetes_app
     token = os.environ.get(TOKEN) or None
     settings = {"base_urls": allow_base_url or [], "keys": key or [], "opponents": opponent or ["mcts", "random"]}
     with Listener(host, port, names=name or (), token=token, variable=TOKEN) as listener:
         folder = RunFolder.create(out_dir, "serve-affinetes", settings)
         with RecordWriter(folder.matches) as records:
-            app = affinetes_app(records.write, **settings, names=listener.names, token=token)
+            app = make_affinetes_app(records.write, **settings, names=listener.names, token=token)
             print(listener.address, flush=True)
             print_note(f"Recording training matches in {folder.matches}. Press Ctrl-C to stop.")
             listener.serve(app)

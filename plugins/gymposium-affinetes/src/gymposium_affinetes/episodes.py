@@ -15,7 +15,7 @@ from gymposium.http.environments.session import EnvSession
 from gymposium.match import MatchResult
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import make_player
-from gymposium_affinetes.tasks import Task, decode
+from gymposium_affinetes.tasks import Task, decode_task
 
 POLICY = FailurePolicy("penalty", 1000, 0.01)
 """The policy for illegal actions: each costs 0.01 and the match continues, for up to a thousand illegal actions."""
@@ -85,7 +85,7 @@ class Episodes:
     def reset(self, task_id: int, seed: int, opponent: str) -> dict[str, Any]:
         """Start an episode. Raises `GymposiumError` for an invalid task, and `EpisodeError` if there are too many."""
         self._make_room()
-        episode = Episode(decode(task_id), seed, opponent, self._write)
+        episode = Episode(decode_task(task_id), seed, opponent, self._write)
         with self._lock:
             self._open[episode.id] = episode
         return episode.state()

@@ -17,7 +17,7 @@ from typing import Any
 
 from gymposium.errors import BadOption
 from gymposium_affinetes.table import Table
-from gymposium_affinetes.tasks import decode
+from gymposium_affinetes.tasks import decode_task
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
 from gymposium_agents.engines.protocol import ChatEngine
@@ -60,7 +60,7 @@ async def evaluate(
         raise BadOption(f"timeout={timeout!r}: use a number of seconds greater than 0.")
     if type(seed) is not int:
         raise BadOption(f"seed={seed!r}: use an integer.")
-    task = decode(task_id)
+    task = decode_task(task_id)
     settings = PlayerSettings(
         style="full", reply=reply, max_tokens=max_tokens, context=context, temperature=temperature or 0.0
     )

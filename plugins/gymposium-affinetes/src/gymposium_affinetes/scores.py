@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def score(returns: Sequence[float], seat: int, utility: str, least: float, greatest: float) -> float:
+def compute_score(returns: Sequence[float], seat: int, utility: str, least: float, greatest: float) -> float:
     """Return the score of `seat`, from 0 to 1. `utility` is the game's kind (`GameSpec.utility`), `least` and
     `greatest` are OpenSpiel's limits of a return.
 

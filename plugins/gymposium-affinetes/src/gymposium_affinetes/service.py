@@ -44,7 +44,7 @@ _STEP: Mapping[str, Any] = {"action": str, "episode_id": str}
 _EPISODE: Mapping[str, Any] = {"episode_id": str}
 
 
-def affinetes_app(
+def make_affinetes_app(
     write: Callable[[MatchResult], object],
     *,
     base_urls: Collection[str] = (),

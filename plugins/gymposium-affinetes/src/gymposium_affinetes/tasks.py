@@ -16,7 +16,7 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.match import MatchResult
 from gymposium.plugins.names import format_name, parse_name
-from gymposium_affinetes.scores import score
+from gymposium_affinetes.scores import compute_score
 
 if TYPE_CHECKING:
     from gymposium.games.openspiel.adapter import OpenSpielGame
@@ -130,7 +130,7 @@ class Task:
         """Return affinetes' score of a seat, from 0 to 1. A seat that forfeited after its retries gets 0."""
         if played.ending.seat == seat:
             return 0.0
-        return score(played.utilities, seat, played.job.game.spec.utility, *self.utility_range)
+        return compute_score(played.utilities, seat, played.job.game.spec.utility, *self.utility_range)
 
     def load(self) -> Game:
         """Load the game. Raises `MissingExtra` if it belongs to a plugin that is not installed."""
@@ -142,7 +142,7 @@ class Task:
             raise
 
 
-def decode(task_id: int) -> Task:
+def decode_task(task_id: int) -> Task:
     """Return the task with this id. Raises `BadOption` for an unknown id; ids do not wrap around as in affinetes."""
     if type(task_id) is not int:
         raise BadOption(f"task_id={task_id!r}: use an integer.")
@@ -155,7 +155,7 @@ def decode(task_id: int) -> Task:
     return Task(FAMILIES[index].game(config), index, config)
 
 
-def encode(game: str) -> int:
+def encode_game(game: str) -> int:
     """Return the smallest task id of a game, named as in gymposium or OpenSpiel: `hex(board_size=5)`,
     `openspiel:go(board_size=5,komi=7.5)`, `go(board_size=5,komi=7.5)`.
 

@@ -8,7 +8,7 @@ import pyspiel
 
 from gymposium.games.dice.liars_dice import LiarsDice
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import Speech, join
+from gymposium_disguises.speech import Speech, join_words
 
 _DOUBT = "doubt"
 _HIGHER = {
@@ -28,7 +28,8 @@ class Claims(Disguise):
         (one, other), each, last = self.sides, plain.numdice, kinds[-1]
         tickets = "one ticket" if each == 1 else f"{each} tickets"
         self.story = (
-            f"There are tickets of {len(kinds)} kinds, in this order: {join(kinds)}. {one} and {other} have drawn "
+            f"There are tickets of {len(kinds)} kinds, in this order: {join_words(kinds)}. {one} and {other} "
+            f"have drawn "
             f"{tickets} each, every kind being equally likely, which the other does not see. They take turns to make a "
             f"claim about all {2 * each} tickets together: 2 {kinds[-2]} claims that two of them or more are "
             f"{kinds[-2]}. A ticket of the kind {last} counts as every kind; a claim on {last} counts only these.\n"
@@ -46,6 +47,6 @@ class Claims(Disguise):
         moves = [_DOUBT if move == "Liar" else self._format_claim(move.replace("-", "x")) for move in made]
         past = [f"{self.sides[turn % 2]} {move}" for turn, move in enumerate(moves)]
         return [
-            f"your tickets: {join([self._kinds[int(face) - 1] for face in dice])}",
-            f"so far: {join(past)}",
+            f"your tickets: {join_words([self._kinds[int(face) - 1] for face in dice])}",
+            f"so far: {join_words(past)}",
         ]

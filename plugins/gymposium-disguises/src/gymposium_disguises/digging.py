@@ -6,7 +6,7 @@ import pyspiel
 
 from gymposium.games.dice.pig import VIEW, Pig, count_decisions
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import Speech, join
+from gymposium_disguises.speech import Speech, join_words
 
 _MORE = ("dig", "dive", "fish")
 _HOME = ("leave", "rest", "return")
@@ -35,7 +35,7 @@ class Digging(Disguise):
         view = VIEW.match(state.observation_string(seat))
         assert view is not None, "the engine's view of pig has changed"
         player = state.current_player()
-        store = join([f"{side} {number}" for side, number in zip(self.sides, (view[1], view[2]))])
+        store = join_words([f"{side} {number}" for side, number in zip(self.sides, (view[1], view[2]))])
         lines = [f"{self._token}s in store: {store}", f"moves made: {count_decisions(state)} of {self._last}"]
         turn = "the last turn" if player < 0 else f"the turn of {self.sides[player]}"
         return [*lines, f"{self._token}s of {turn}: {view[3]}"]

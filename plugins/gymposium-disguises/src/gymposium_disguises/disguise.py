@@ -14,7 +14,7 @@ from gymposium.games.openspiel.wording import Wording, WordingByPosition
 from gymposium.games.protocol import Style
 from gymposium.plugins.specs import DISGUISE
 from gymposium_disguises import DISGUISES
-from gymposium_disguises.speech import Speech, join
+from gymposium_disguises.speech import Speech, join_words
 
 
 def disguise_game(game: OpenSpielGame, seed: int) -> OpenSpielGame:
@@ -68,7 +68,7 @@ class Disguise:
     def end(self, state: pyspiel.State, seat: int) -> str:
         """Return the line that describes the result of a finished match."""
         results = [f"{side} {value:+g}" for side, value in zip(self.sides, state.returns())]
-        return f"The match is over. Results: {join(results)}."
+        return f"The match is over. Results: {join_words(results)}."
 
     def rules(self, seat: int, style: Style) -> str:
         return f"{self.story}{self.role(seat)}"
@@ -79,7 +79,7 @@ class Disguise:
         if over:
             lines.append(self.end(state, seat))
         if style == "compact":
-            lines.append(f"legal: {join(self.moves(state, seat, legal))}")
+            lines.append(f"legal: {join_words(self.moves(state, seat, legal))}")
         elif not over:
             lines.append("It is your turn." if legal else "It is not your turn.")
         return "\n".join(lines) + "\n"

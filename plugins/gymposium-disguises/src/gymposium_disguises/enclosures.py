@@ -8,7 +8,7 @@ import pyspiel
 
 from gymposium.games.territory.go import Go
 from gymposium_disguises.places import BoardDisguise
-from gymposium_disguises.speech import Speech, join
+from gymposium_disguises.speech import Speech, join_words
 
 _WAIT = "wait"
 
@@ -49,5 +49,5 @@ class Enclosures(BoardDisguise):
         last = f", the last by {self.sides[1 - len(past) % 2]}: {names[past[-1]]}" if past else ""
         lines.append(f"moves made: {len(past)} of {self._go.limit}{last}")
         if again := self._go.find_repetitions(state, board):
-            lines.append(f"these bring back how all looked before: {join([names[action] for action in again])}")
+            lines.append(f"these bring back how all looked before: {join_words([names[action] for action in again])}")
         return lines

@@ -6,7 +6,7 @@ import pyspiel
 
 from gymposium.games.connection.lines_of_action import BOARD_LENGTH, SQUARE_INDICES, LinesOfAction, find_repetitions
 from gymposium_disguises.places import BoardDisguise
-from gymposium_disguises.speech import Speech, join
+from gymposium_disguises.speech import Speech, join_words
 
 _SQUARES = [f"{column}{row}" for row in range(1, 9) for column in "abcdefgh"]
 
@@ -40,6 +40,6 @@ class Gathering(BoardDisguise):
         lines = self.list_held("".join([board[place] for place in SQUARE_INDICES]), "xo")
         lines.append(f"moves made: {state.move_number()} of {self._last}")
         if state.current_player() == seat and (again := find_repetitions(state, board)):
-            moves = join([self.rename_move(self._steps[action]) for action in again])
+            moves = join_words([self.rename_move(self._steps[action]) for action in again])
             lines.append(f"these bring back an earlier arrangement: {moves}")
         return lines

@@ -6,7 +6,7 @@ import pyspiel
 
 from gymposium.games.cards.goofspiel import OPEN_VIEW, RESULTS, VIEW, Goofspiel, OpenGoofspiel
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import Speech, join
+from gymposium_disguises.speech import Speech, join_words
 
 _ORDER = {
     "random": "in random order",
@@ -27,7 +27,7 @@ class Offers(Disguise):
         one, other = self.sides
         told = "Both offers are then shown." if self._open else "You are told who got a lot, never the other's offer."
         self.story = (
-            f"{one} and {other} have the same gifts, from the weakest to the strongest: {join(gifts)}. There are "
+            f"{one} and {other} have the same gifts, from the weakest to the strongest: {join_words(gifts)}. There are "
             f"{self._lots} lots, worth 1 to {self._lots} points, which come up one at a time, "
             f"{_ORDER[plain.points_order]}. For each lot both offer one of the gifts that they have left, at the same "
             f"time. The stronger gift gets the lot; of equal gifts neither does. Both gifts are then gone. {told} The "
@@ -43,16 +43,16 @@ class Offers(Disguise):
         seen = (OPEN_VIEW if self._open else VIEW).match(view)
         assert seen is not None, "the engine's view of goofspiel has changed"
         winners, points = seen[4].split(), seen[5].split()
-        lines = [f"points: {join([f'{side} {number}' for side, number in zip(self.sides, points)])}"]
+        lines = [f"points: {join_words([f'{side} {number}' for side, number in zip(self.sides, points)])}"]
         if self._open:
             lots, hands = seen[1].split(), dict(zip(self.sides, (seen[2], seen[3])))
         else:
             lots, hands = seen[3].split(), {self.sides[seat]: seen[1]}
             past = zip(lots, seen[2].split(), winners)
             told = [f"{lot} for {self._gifts[int(bid)]} {RESULTS[seat][won]}" for lot, bid, won in past]
-            lines.append(f"lots so far: {join(told)}")
+            lines.append(f"lots so far: {join_words(told)}")
         for side, hand in hands.items():
-            lines.append(f"gifts of {side}: {join([self._gifts[int(card) - 1] for card in hand.split()])}")
+            lines.append(f"gifts of {side}: {join_words([self._gifts[int(card) - 1] for card in hand.split()])}")
         now = lots[-1] if len(lots) > len(winners) else "none"
         later = [str(lot) for lot in range(1, self._lots + 1) if str(lot) not in lots]
-        return [*lines, f"lot now: {now}; later: {join(later)}"]
+        return [*lines, f"lot now: {now}; later: {join_words(later)}"]

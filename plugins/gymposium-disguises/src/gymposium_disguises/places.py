@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from gymposium.games.openspiel.boards import list_letters
 from gymposium.games.openspiel.wording import Wording
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import Speech, join
+from gymposium_disguises.speech import Speech, join_words
 
 _SQUARE = re.compile(r"([A-Za-z])(\d+)")
 
@@ -78,8 +78,8 @@ class Places:
     def orders(self) -> str:
         """Return the sentences that list the words in order."""
         return (
-            f"There are {len(self.outer)} {self.first}s, in this order: {join(self.outer)}. There are "
-            f"{len(self.inner)} {self.second}s, in this order: {join(self.inner)}."
+            f"There are {len(self.outer)} {self.first}s, in this order: {join_words(self.outer)}. There are "
+            f"{len(self.inner)} {self.second}s, in this order: {join_words(self.inner)}."
         )
 
     @property

@@ -6,7 +6,7 @@ import pyspiel
 
 from gymposium.games.lines.connect_four import ConnectFour
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import Speech, join
+from gymposium_disguises.speech import Speech, join_words
 
 
 class Poles(Disguise):
@@ -19,7 +19,7 @@ class Poles(Disguise):
         self.told = names[::-1] if speech.draw.chance(0.5) else names
         (one, other), token = self.sides, speech.token
         self.story = (
-            f"{plain.columns} poles stand side by side, in this order: {join(self.told)}. Each carries up to "
+            f"{plain.columns} poles stand side by side, in this order: {join_words(self.told)}. Each carries up to "
             f"{plain.rows} {token}s, one above the other. {one} and {other} take turns to put a {token} of their own "
             f"on a pole that is not full, above those that are there. Whoever first has {plain.x_in_row} of their own "
             f"{token}s in one of these ways wins: one directly above the other on one pole; at the same height on "

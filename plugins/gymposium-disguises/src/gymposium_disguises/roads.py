@@ -8,7 +8,7 @@ import pyspiel
 
 from gymposium.games.lines.nine_mens_morris import FLYING, MEN, TURNS, NineMensMorris, parse_view
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import Speech, join
+from gymposium_disguises.speech import Speech, join_words
 
 _ROADS = (
     "a1 d1 g1, b2 d2 f2, c3 d3 e3, a4 b4 c4, e4 f4 g4, c5 d5 e5, b6 d6 f6, a7 d7 g7, "
@@ -31,7 +31,7 @@ class Roads(Disguise):
         self.move_pattern = re.compile(f"(?:{any_word})(?: to (?:{any_word}))?")
         roads = speech.draw.some(_ROADS, len(_ROADS))
         told = [road.split()[:: -1 if speech.draw.chance(0.5) else 1] for road in roads]
-        drawn = join(["-".join([name[point] for point in road]) for road in told])
+        drawn = join_words(["-".join([name[point] for point in road]) for road in told])
         (one, other), place, token = self.sides, speech.place, speech.token
         self.story = (
             f"There are {len(words)} {place}s on {len(roads)} roads, each road with three of them, one after the "
@@ -54,7 +54,7 @@ class Roads(Disguise):
         for side, mark, hand in zip(self.sides, "WB", view.hand):
             places = zip(self._morris.points, self._morris.places)
             held = [self._name[point] for point, (y, x) in places if view.lines[y][x] == mark]
-            lines.append(f"{side}: {join(held)}; to put: {hand}")
+            lines.append(f"{side}: {join_words(held)}; to put: {hand}")
         lines.append(f"turns so far: {view.turns}")
         if player >= 0:
             task = "take one away" if view.removing else "put one" if view.hand[player] else "move one"

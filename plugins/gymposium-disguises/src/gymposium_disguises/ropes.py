@@ -6,7 +6,7 @@ import pyspiel
 
 from gymposium.games.territory.dots_and_boxes import DotsAndBoxes
 from gymposium_disguises.places import BoardDisguise, list_squares
-from gymposium_disguises.speech import Speech, join
+from gymposium_disguises.speech import Speech, join_words
 
 
 class Ropes(BoardDisguise):
@@ -45,8 +45,8 @@ class Ropes(BoardDisguise):
                 owner = board[2 * row + 1][4 * column + 2]
                 if owner != " ":
                     owned[int(owner) - 1].append(self._format_field(row, column))
-        fields = [f"{side}'s fields: {len(mine)}; {join(mine)}" for side, mine in zip(self.sides, owned)]
-        return [f"ropes: {join(tied)}", *fields]
+        fields = [f"{side}'s fields: {len(mine)}; {join_words(mine)}" for side, mine in zip(self.sides, owned)]
+        return [f"ropes: {join_words(tied)}", *fields]
 
     def _format_field(self, row: int, column: int) -> str:
         """Return a field as two opposite corners."""

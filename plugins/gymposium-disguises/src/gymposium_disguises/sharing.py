@@ -9,7 +9,7 @@ import pyspiel
 
 from gymposium.games.mixed_motive.bargaining import AGREE, Bargaining
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import TOKENS, Speech, join
+from gymposium_disguises.speech import TOKENS, Speech, join_words
 
 _WANT = ("ask", "keep", "want")
 _SETTLE = ("accept", "done", "settle")
@@ -45,7 +45,8 @@ class Sharing(Disguise):
             f"what it is worth to the other, who does not know your worths. The whole heap is worth {plain.worth} to "
             f"each; each kind is worth something to at least one of you, and at least one kind to both.\n"
             f"You take turns. An offer says how many of each kind you want for yourself, in the order "
-            f"{join(goods)}: {want} 1 0 2; the other would get the rest. {self._settle} agrees to the offer that the "
+            f"{join_words(goods)}: {want} 1 0 2; the other would get the rest. {self._settle} agrees to the "
+            f"offer that the "
             f"other made just before: the match is then over, and each gets the worth of their own part. "
             f"{' '.join(ends)}\n"
         )
@@ -60,8 +61,8 @@ class Sharing(Disguise):
         heap = zip(self._goods, self._reorder(plain.pools[deal]), self._reorder(plain.values[seat][deal]))
         past = [f"{self.sides[turn % 2]} {self._offers[offer]}" for turn, offer in enumerate(offers)]
         lines = [
-            f"heap: {join([f'{number} {kind}s worth {value} each to you' for kind, number, value in heap])}",
-            f"offers of {plain.max_turns}: {join(past)}",
+            f"heap: {join_words([f'{number} {kind}s worth {value} each to you' for kind, number, value in heap])}",
+            f"offers of {plain.max_turns}: {join_words(past)}",
         ]
         if plain.agree in actions:
             lines.append(f"{self.sides[len(offers) % 2]} agreed.")

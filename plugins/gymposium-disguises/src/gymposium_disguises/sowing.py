@@ -11,7 +11,7 @@ from gymposium.games.openspiel.wording import Wording
 from gymposium.games.sowing.mancala import Mancala, parse_board
 from gymposium.games.sowing.oware import LIMIT, Oware, parse_oware_board
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import Speech, join
+from gymposium_disguises.speech import Speech, join_words
 
 
 class _RingDisguise(Disguise):
@@ -28,14 +28,17 @@ class _RingDisguise(Disguise):
     def list_stock(self, seeds: Sequence[Sequence[object]], stores: Sequence[object]) -> list[str]:
         """Return a line for each side with the contents of its places and its store."""
         return [
-            f"{side}: {join([f'{name} {number}' for name, number in zip(names, row)])}; barn {store}"
+            f"{side}: {join_words([f'{name} {number}' for name, number in zip(names, row)])}; barn {store}"
             for side, names, row, store in zip(self.sides, self.sheds, seeds, stores)
         ]
 
     def explain_owners(self) -> str:
         """Return the sentences that say who owns which places."""
         (one, other), (mine, theirs) = self.sides, self.sheds
-        return f"{one} owns the sheds {join(mine)}, {other} the sheds {join(theirs)}. Each side also has a barn."
+        return (
+            f"{one} owns the sheds {join_words(mine)}, {other} the sheds {join_words(theirs)}. Each side "
+            f"also has a barn."
+        )
 
 
 class TwoBarns(_RingDisguise):
@@ -46,9 +49,10 @@ class TwoBarns(_RingDisguise):
         self._limit = plain.limit
         (one, other), (mine, theirs), token = self.sides, self.sheds, self._token
         self.names = [f"{other}'s barn", *mine, f"{one}'s barn", *theirs]
-        facing = join([f"{a} and {b}" for a, b in zip(mine, reversed(theirs))])
+        facing = join_words([f"{a} and {b}" for a, b in zip(mine, reversed(theirs))])
         self.story = (
-            f"{self.explain_owners()} The ring road passes {join(mine)}, {one}'s barn, {join(theirs)}, {other}'s barn "
+            f"{self.explain_owners()} The ring road passes {join_words(mine)}, {one}'s barn, "
+            f"{join_words(theirs)}, {other}'s barn "
             f"and then {mine[0]} again.\n"
             f"{one} and {other} move {token}s. A move takes all {token}s from one shed of your own and leaves one at "
             f"each stop that follows on the ring road, passing over the other's barn only. If the last one is left in "
@@ -75,7 +79,8 @@ class TwosAndThrees(_RingDisguise):
         (one, other), (mine, theirs), token = self.sides, self.sheds, self._token
         total = 2 * plain.houses * plain.each
         self.story = (
-            f"{self.explain_owners()} The ring road passes {join(mine)}, {join(theirs)} and then {mine[0]} again.\n"
+            f"{self.explain_owners()} The ring road passes {join_words(mine)}, {join_words(theirs)} and then "
+            f"{mine[0]} again.\n"
             f"{one} and {other} take turns to move {token}s. A move takes all {token}s from one shed of your own and "
             f"leaves one in each shed that follows on the ring road, passing over the one that was emptied only, "
             f"however often it comes by. If the last one is left in a shed of the other, which then holds 2 or 3, "

@@ -43,6 +43,6 @@ class Speech:
         return self.draw.some(ANIMALS, number)
 
 
-def join(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """Join words with commas: `oak, elm, fig`, or `none` for an empty list."""
     return ", ".join(words) or "none"

@@ -7,7 +7,7 @@ import pyspiel
 from gymposium.games.poker.kuhn_poker import KuhnPoker
 from gymposium.games.poker.leduc_poker import FIELD, START, LeducPoker
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import Speech, join
+from gymposium_disguises.speech import Speech, join_words
 
 _HOLD = ("hold", "keep", "rest", "stay")
 _PUSH = ("climb", "lift", "push", "step")
@@ -39,10 +39,10 @@ class ThreeSigns(Disguise):
         made = [self._moves["pb".index(move)] for move in view[1:]]
         past = [f"{self.sides[turn % 2]} {move}" for turn, move in enumerate(made)]
         staked = [1 + sum(move == self._moves[1] for move in made[side::2]) for side in (0, 1)]
-        middle = join([f"{number} of {side}" for side, number in zip(self.sides, staked)])
+        middle = join_words([f"{number} of {side}" for side, number in zip(self.sides, staked)])
         return [
             f"your sign: {self._signs[int(view[0])]}",
-            f"so far: {join(past)}",
+            f"so far: {join_words(past)}",
             f"{self._token}s in the middle: {middle}",
         ]
 
@@ -60,7 +60,8 @@ class TwoRounds(Disguise):
         self._token = token = speech.token
         one, other = self.sides
         self.story = (
-            f"There are six signs, two of each kind: {join(self._signs)}. {one} and {other} put 1 {token} each into "
+            f"There are six signs, two of each kind: {join_words(self._signs)}. {one} and {other} put 1 {token} "
+            f"each into "
             f"the middle, and each gets one sign, which only they see. After a first round of choices one more sign is "
             f"shown to both, and a second round follows. {one} begins each round.\n"
             f"{push} brings your {token}s in the middle to 2 more than the other's in the first round, and to 4 more "
@@ -80,9 +81,9 @@ class TwoRounds(Disguise):
         for number in (1, 2):
             made = [self._moves[int(move)] for move in fields[f"Round{number}"].split()]
             past = [f"{self.sides[turn % 2]} {move}" for turn, move in enumerate(made)]
-            lines.append(f"round {number}: {join(past)}")
+            lines.append(f"round {number}: {join_words(past)}")
         if fields["Pot"] != "0":  # at the end the engine shows results instead of stakes
             money = [START - int(left) for left in fields["Money"].split()]
-            middle = join([f"{number} of {side}" for side, number in zip(self.sides, money)])
+            middle = join_words([f"{number} of {side}" for side, number in zip(self.sides, money)])
             lines.append(f"{self._token}s in the middle: {middle}")
         return lines

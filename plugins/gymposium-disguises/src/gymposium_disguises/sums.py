@@ -10,7 +10,7 @@ from gymposium.games.hidden_boards.phantom_ttt import PhantomTicTacToe
 from gymposium.games.lines.tic_tac_toe import TicTacToe
 from gymposium.games.lines.ultimate_tic_tac_toe import UltimateTicTacToe, find_winner, split_boards
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import Speech, join
+from gymposium_disguises.speech import Speech, join_words
 
 _SQUARE = ((2, 7, 6), (9, 5, 1), (4, 3, 8))
 _MOST = 4
@@ -55,7 +55,8 @@ class Sums(Disguise):
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         cells = state.observation_string(seat).replace("\n", "")
         return [
-            f"{who}: {join(self.magic.list_numbers(cells, mark))}" for who, mark in zip((*self.sides, "free"), "xo.")
+            f"{who}: {join_words(self.magic.list_numbers(cells, mark))}"
+            for who, mark in zip((*self.sides, "free"), "xo.")
         ]
 
 
@@ -88,8 +89,8 @@ class UnseenSums(Disguise):
         tries = [turn.partition(",")[2] for turn in rows[-1].split()]
         numbers = self.magic.numbers
         asked = [t if t == "?" else str(numbers[int(t)]) + "!" * (cells[int(t)] != mark) for t in tries]
-        known = [f"{side}: {join(self.magic.list_numbers(cells, mark))}" for side, mark in zip(self.sides, "xo")]
-        return [*known, f"asked: {join(asked)}"]
+        known = [f"{side}: {join_words(self.magic.list_numbers(cells, mark))}" for side, mark in zip(self.sides, "xo")]
+        return [*known, f"asked: {join_words(asked)}"]
 
 
 class SumsOfSums(Disguise):
@@ -135,7 +136,7 @@ class SumsOfSums(Disguise):
                 f"{side} {' '.join(self.magic.list_numbers(cells, mark)) or '-'}"
                 for side, mark in zip(self.sides, "xo")
             ]
-            lines.append(f"{self.box} {number} ({ends[find_winner(cells)]}): {join(taken)}")
+            lines.append(f"{self.box} {number} ({ends[find_winner(cells)]}): {join_words(taken)}")
         player, forced = state.current_player(), view.split()[-1]
         if player >= 0:
             must = f"choose a {self.box}" if forced == "any" else f"take from {self.box} {self._find_number(forced)}"

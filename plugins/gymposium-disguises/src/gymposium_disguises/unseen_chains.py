@@ -7,7 +7,7 @@ import pyspiel
 from gymposium.games.hidden_boards.dark_hex import DarkHex
 from gymposium_disguises.chains import explain_ends
 from gymposium_disguises.places import BoardDisguise
-from gymposium_disguises.speech import Speech, join
+from gymposium_disguises.speech import Speech, join_words
 
 
 class UnseenChains(BoardDisguise):
@@ -39,4 +39,4 @@ class UnseenChains(BoardDisguise):
         tries = [turn.partition(",")[2] for turn in view[-1].split()]
         names = self.names or ()
         tried = [t if t == "?" else names[int(t)] + "!" * (cells[int(t)] != mark) for t in tries]
-        return [*self.list_held(cells, "xo"), f"tried: {join(tried)}"]
+        return [*self.list_held(cells, "xo"), f"tried: {join_words(tried)}"]

@@ -21,7 +21,7 @@ _UNREAD = {"events", "messages", "output"}
 """The large parts of a sample, which are not read."""
 
 
-def records(log: str | Path) -> Iterator[Record]:
+def list_records(log: str | Path) -> Iterator[Record]:
     """Yield the match records in an Inspect log, `.eval` or `.json`, in sample order. Unfinished matches have none.
 
     Raises `BadRecord` for a record that cannot be read, and Inspect's errors for a file that is not a log."""
@@ -80,9 +80,9 @@ def compare_logs(first: str | Path, second: str | Path, figure: str = "return") 
     for match in common:
         deals[match[0]].append(ones[match] - others[match])
     return PairedDifference(
-        first=_mean([ones[match] for match in common]),
-        second=_mean([others[match] for match in common]),
-        difference=estimate_mean([_mean(differences) for differences in deals.values()]),
+        first=_compute_mean([ones[match] for match in common]),
+        second=_compute_mean([others[match] for match in common]),
+        difference=estimate_mean([_compute_mean(differences) for differences in deals.values()]),
         deals=len(deals),
         matches=len(common),
         left_out=len(ones) + len(others) - 2 * len(common),
@@ -105,5 +105,5 @@ def _read_figures(log: str | Path, figure: str) -> dict[tuple[int, Hashable], fl
     return found
 
 
-def _mean(values: list[float]) -> float:
+def _compute_mean(values: list[float]) -> float:
     return sum(values) / len(values)

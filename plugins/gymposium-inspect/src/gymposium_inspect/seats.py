@@ -39,7 +39,7 @@ class MatchSeat:
             return cls(**{field.name: metadata[field.name] for field in fields(cls)})
         except KeyError as error:
             raise BadOption(
-                f"A sample's metadata has no {error.args[0]!r}. Make the dataset with gymposium_inspect.samples()."
+                f"A sample's metadata has no {error.args[0]!r}. Make the dataset with gymposium_inspect.make_samples()."
             ) from None
 
     @property
@@ -49,7 +49,9 @@ class MatchSeat:
         return Sample(input=said, id=self.number, metadata=asdict(self))
 
 
-def samples(game: str | Game, *, matches: int | None = None, seed: int = 0, seat: int | str = "all") -> list[Sample]:
+def make_samples(
+    game: str | Game, *, matches: int | None = None, seed: int = 0, seat: int | str = "all"
+) -> list[Sample]:
     """Return an evaluation's samples, planned like `gymposium eval`: equal `seed`s give matches with equal seeds.
 
     With `seat="all"`, the model plays each deal once from each seat. Otherwise it always has this seat, and each match

@@ -13,7 +13,7 @@ from gymposium_inspect.messages import declare_tool
 from gymposium_inspect.naming import name_in_gymposium
 from gymposium_inspect.playing import CALLS, make_prompt, play
 from gymposium_inspect.scoring import outcome, report
-from gymposium_inspect.seats import samples
+from gymposium_inspect.seats import make_samples
 
 
 @task
@@ -78,7 +78,7 @@ def _make_task(
     on_illegal: str,
 ) -> Task:
     opened = load_game(game)
-    dataset = samples(opened, matches=matches, seed=seed, seat=seat)
+    dataset = make_samples(opened, matches=matches, seed=seed, seat=seat)
     make_prompt(opened, reply, prompt)
     if not isinstance(opponent, str) and len(opponent) != opened.seats - 1:
         raise BadOption(

@@ -68,7 +68,9 @@ class MlflowLogger:
             experiment_id = experiment.experiment_id
         self._run = self._client.create_run(experiment_id, run_name=start.run).info.run_id
         save_run_id(start, "mlflow", self._run)
-        for batch in _split_batches([Param(_clean_name(name), str(value)) for name, value in flatten(start.config)]):
+        for batch in _split_batches(
+            [Param(_clean_name(name), str(value)) for name, value in flatten_config(start.config)]
+        ):
             self._client.log_batch(self._run, params=batch)
         self._client.log_dict(self._run, dict(start.config), "config.json")
 
@@ -99,12 +101,12 @@ def _clean_name(name: str) -> str:
     return re.sub(r"[^/\w.\- :]", "_", name)
 
 
-def flatten(config: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def flatten_config(config: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the settings of a nested config under dotted names: `{"grpo": {"epochs": 2}}` yields `("grpo.epochs", 2)`.
 
     Lists are not flattened."""
     for name, value in config.items():
         if isinstance(value, Mapping):
-            yield from flatten(value, f"{above}{name}.")
+            yield from flatten_config(value, f"{above}{name}.")
         else:
             yield f"{above}{name}", value

@@ -20,11 +20,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import INVALID_PARAMS, PaginatedRequestParams
 
-from gymposium.errors import GymposiumError, describe
+from gymposium.errors import GymposiumError, describe_error
 from gymposium.plugins.allowed import check_variable
 from gymposium.tasks import Result
 from gymposium.tasks.tools import Call
-from gymposium.util.child_process import python_command
+from gymposium.util.child_process import make_python_command
 from gymposium_mcp.bodies import BOUNDED_UTF8, HEADERS, bound_body, on_bad_output
 from gymposium_mcp.match_folder import MatchFolder
 from gymposium_mcp.results import parse_result
@@ -73,7 +73,7 @@ class Connection:
             if isinstance(cause, BrokenResourceError):  # it ended during a write
                 raise await connection._make_end_error() from error
             raise GymposiumError(
-                f"{settings.path}: cannot reach the server: {describe(cause).rstrip('.')}."
+                f"{settings.path}: cannot reach the server: {describe_error(cause).rstrip('.')}."
                 f"{await connection._read_last_output()}"
             ) from error
         return connection
@@ -189,7 +189,7 @@ class Connection:
             return
         with self._output.file as wrote:
             command = server.command if self.folder is None else self.folder.command
-            program, *arguments = python_command(*command[1:]) if command[0] == "python" else command
+            program, *arguments = make_python_command(*command[1:]) if command[0] == "python" else command
             parameters = StdioServerParameters(
                 command=program,
                 args=arguments,

@@ -14,7 +14,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         name="mcp",
         title="MCP server",
         summary="Answer a question with the tools of an MCP server.",
-        entry_point="gymposium_mcp.world:game",
+        entry_point="gymposium_mcp.world:make_game",
         seats=1,
         parameters=(
             Parameter(
@@ -36,6 +36,6 @@ def gymposium_games() -> Iterable[GameSpec]:
         utility="score",
         free_text=True,
         tools="recorded",
-        replay="gymposium.tasks:recorded_tool_game",
+        replay="gymposium.tasks:make_recorded_tool_game",
         unsearchable="search cannot guess what tools would return",
     )

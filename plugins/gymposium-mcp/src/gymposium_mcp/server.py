@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from gymposium.errors import GymposiumError
-from gymposium.tasks.running import start
+from gymposium.tasks.running import start_coroutine
 from gymposium_mcp.catalogue import ToolOffer, select_tools
 from gymposium_mcp.connection import Connection
 from gymposium_mcp.match_folder import MatchFolder
@@ -180,4 +180,4 @@ _servers: list[Server] = []
 @atexit.register
 def _close_all() -> None:
     """End all servers before the shared event loop ends, because then a slow server would have no time left to end."""
-    wait([start(server.close()) for server in _servers if server.is_running], _AT_EXIT_SECONDS)
+    wait([start_coroutine(server.close()) for server in _servers if server.is_running], _AT_EXIT_SECONDS)

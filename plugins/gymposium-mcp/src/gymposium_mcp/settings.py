@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 from gymposium.errors import BadOption, UnknownName
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.settings import read_settings
-from gymposium.util.strict_toml import strict_toml
+from gymposium.util.strict_toml import parse_strict_toml
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_CALL = 60.0
@@ -156,7 +156,7 @@ def read_world(file: str | Path) -> WorldSettings:
     or unknown, or a value is invalid."""
     try:
         path = Path(realpath(file, strict=True))
-        given = strict_toml(read_plain_text(path))
+        given = parse_strict_toml(read_plain_text(path))
     except (OSError, ValueError) as error:
         raise BadOption(f"Cannot read {file} as TOML ({error}). Give a file that describes a world.") from error
     for name in given:

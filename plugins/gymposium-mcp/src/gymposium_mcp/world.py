@@ -10,9 +10,9 @@ from typing import Any
 from gymposium import GameSpec
 from gymposium.errors import BadParameter, GymposiumError
 from gymposium.games.protocol import Style
-from gymposium.tasks import Result, ToolGame, World, tool_game
+from gymposium.tasks import Result, ToolGame, World, make_tool_game
 from gymposium.tasks.questions import Question, QuestionFile
-from gymposium.tasks.running import start
+from gymposium.tasks.running import start_coroutine
 from gymposium.tasks.tools import Call, Tool
 from gymposium_mcp.catalogue import ANSWER, ToolOffer, compute_digest, describe_changes
 from gymposium_mcp.connection import Connection
@@ -29,9 +29,9 @@ _RULES = (
 _RULES_COMPACT = "question; call answer to end; calls {calls}\n"
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
+def make_game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
     """Return the game of a file. Its server starts when tools are first needed. Replays need no server."""
-    return tool_game(spec, params, McpTasks(params["file"] or EXAMPLE, params["split"]))
+    return make_tool_game(spec, params, McpTasks(params["file"] or EXAMPLE, params["split"]))
 
 
 class McpTasks:
@@ -52,7 +52,7 @@ class McpTasks:
     @cached_property
     def server_tools(self) -> tuple[Tool, ...]:
         """The server's tools as of this process's first use; starts the server if needed."""
-        return start(self._fetch_tools()).result()
+        return start_coroutine(self._fetch_tools()).result()
 
     async def _fetch_tools(self) -> tuple[Tool, ...]:
         connection, offer = await self.server.acquire()

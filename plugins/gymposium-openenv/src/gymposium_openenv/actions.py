@@ -10,7 +10,7 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
 from gymposium.tasks.tools.schema import Schema
 from gymposium.tasks.tools.wording import list_further_keywords
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium.util.visible import is_encodable
 
 _OURS = "metadata"
@@ -51,7 +51,7 @@ class Actions:
             action: Any = {self.text_field: reply}
         else:
             try:
-                action = strict_json(reply)
+                action = parse_strict_json(reply)
             except ValueError as error:
                 raise BadAction(f"Your reply is not JSON: {error}.") from None
         why = "it is no object" if not isinstance(action, dict) else self._checker.find_objection(action)

@@ -15,8 +15,8 @@ from websockets.exceptions import WebSocketException
 from gymposium.errors import BadOption, BadParameter, GymposiumError, WorldFailure
 from gymposium.http.responses import MAX_BODY, read_body
 from gymposium.http.tls import get_tls_context
-from gymposium.tasks.running import start
-from gymposium.util.strict_json import bounded_json
+from gymposium.tasks.running import start_coroutine
+from gymposium.util.strict_json import parse_bounded_json
 from gymposium.util.visible import is_encodable, visible
 from gymposium_openenv.actions import BadAction
 
@@ -51,8 +51,8 @@ class Address:
 
         Raises `GymposiumError` if there is none, or if the whole answer takes more than `SECONDS`."""
         try:
-            text = start(self._fetch(path)).result().decode()
-            value = bounded_json(text)
+            text = start_coroutine(self._fetch(path)).result().decode()
+            value = parse_bounded_json(text)
         except (WorldFailure, ValueError) as error:
             raise GymposiumError(
                 f"Cannot read {self.url}{path}: {error}. Is an OpenEnv server running there?"
@@ -119,7 +119,7 @@ class Connection:
         try:
             async with asyncio.timeout(SECONDS):
                 await self._socket.send(json.dumps({"type": kind, "data": data}))
-                answer = bounded_json(str(await self._socket.recv()))
+                answer = parse_bounded_json(str(await self._socket.recv()))
         except TimeoutError as error:
             raise WorldFailure(f"The server did not answer within {SECONDS:g} s") from error
         except (OSError, WebSocketException) as error:

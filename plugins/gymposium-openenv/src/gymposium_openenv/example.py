@@ -84,7 +84,7 @@ def _serve_episodes(connection: ServerConnection) -> None:
 
 
 @cache
-def example_url() -> str:
+def start_example_server() -> str:
     """Return the address of the server, which starts on first use and ends with the process."""
     server: Server = serve(_serve_episodes, "127.0.0.1", 0, process_request=_respond)
     threading.Thread(target=server.serve_forever, name="example of gymposium-openenv", daemon=True).start()

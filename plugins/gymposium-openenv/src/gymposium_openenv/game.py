@@ -13,11 +13,11 @@ from gymposium import GameSpec
 from gymposium.errors import BadRecord, GymposiumError
 from gymposium.games.protocol import Event, Style
 from gymposium.tasks.one_seat import get_first_event
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium.util.visible import is_encodable
 from gymposium_openenv.actions import Actions
 from gymposium_openenv.connection import Address
-from gymposium_openenv.example import example_url
+from gymposium_openenv.example import start_example_server
 from gymposium_openenv.match import OpenEnvMatch
 
 
@@ -41,7 +41,7 @@ class OpenEnvGame:
     @cached_property
     def address(self) -> Address:
         """The server's address; the example's if none is given."""
-        return Address(self.params["url"] or example_url(), self.params["token"])
+        return Address(self.params["url"] or start_example_server(), self.params["token"])
 
     @cached_property
     def about(self) -> Mapping[str, Any]:
@@ -96,7 +96,7 @@ class OpenEnvGame:
 def parse_description(event: Event) -> Mapping[str, Any]:
     """Return the environment's description from a match's first event. Raises `BadRecord` if there is none."""
     try:
-        about = strict_json(event.move)["about"]
+        about = parse_strict_json(event.move)["about"]
         schema, described = about["schema"], str(about["description"])
         Actions(schema)
         if not is_encodable(json.dumps([schema, described], ensure_ascii=False)):

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from gymposium.errors import BadRecord, NoSampler, NotResumable, WorldFailure, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.tasks.one_seat import OneSeatMatch, get_first_event
-from gymposium.tasks.running import start
-from gymposium.util.strict_json import strict_json
+from gymposium.tasks.running import start_coroutine
+from gymposium.util.strict_json import parse_strict_json
 from gymposium.util.visible import is_encodable
 from gymposium_openenv.actions import Actions, BadAction
 from gymposium_openenv.connection import Address, Connection
@@ -63,7 +63,7 @@ class OpenEnvMatch(OneSeatMatch):
         else:
             assert seed is not None, "a new match has a seed"
             about = dict(game.about)  # read here: in the loop of all worlds it would block other matches
-            self._add_answer(start(self._open_session(seed, about)).result())
+            self._add_answer(start_coroutine(self._open_session(seed, about)).result())
 
     @property
     def is_over(self) -> bool:
@@ -85,7 +85,7 @@ class OpenEnvMatch(OneSeatMatch):
     def begin_moves(self, moves: Mapping[int, str]) -> Future[tuple[Event, Event]]:
         if self._over or set(moves) != {0}:
             raise WrongSeat(moves, self.to_move())
-        return start(self._play_step(Event(0, moves[0])))
+        return start_coroutine(self._play_step(Event(0, moves[0])))
 
     def finish_moves(self, done: Future[tuple[Event, Event]]) -> None:
         move, answer = done.result()
@@ -160,7 +160,7 @@ class OpenEnvMatch(OneSeatMatch):
     def _add_answer(self, event: Event) -> None:
         """Apply an event that is an answer. Raises `BadRecord` for any other event."""
         try:
-            answer = strict_json(event.move)
+            answer = parse_strict_json(event.move)
             text, reward, over, invalid = answer["text"], answer["reward"], answer["over"], answer["invalid"]
         except (ValueError, KeyError, TypeError) as error:
             raise BadRecord(
@@ -205,4 +205,4 @@ def _format_value(value: Any) -> str:
 
 def _close_in_background(connection: Connection) -> None:
     """Close a session without waiting."""
-    start(connection.close())
+    start_coroutine(connection.close())

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import IO
 
-from gymposium.util.child_process import python_command, python_environment
+from gymposium.util.child_process import make_python_command, make_python_environment
 from gymposium_ray.node_setup import Setup
 
 CHUNK = 65_536
@@ -40,9 +40,9 @@ class Rank:
         """Start `gymposium ARGUMENTS` with additional environment variables, in the given directory if this node has
         it. The rank ends with this process."""
         self._process = subprocess.Popen(
-            python_command("-m", "gymposium_ray.rank_process", *arguments),
+            make_python_command("-m", "gymposium_ray.rank_process", *arguments),
             cwd=directory if Path(directory).is_dir() else None,
-            env=python_environment({**os.environ, **variables}),
+            env=make_python_environment({**os.environ, **variables}),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -14,7 +14,7 @@ from rich.table import Table
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import PolicyOption, SeedOption, show_match_bar
 from gymposium.cli.resume import is_default
-from gymposium.cli.text import print_note, stdout_console
+from gymposium.cli.text import make_stdout_console, print_note
 from gymposium.errors import BadOption
 from gymposium.match.seating import round_up_matches
 from gymposium.records.scores import Score
@@ -22,7 +22,7 @@ from gymposium.runs.folder import create_run_folder
 from gymposium.util.visible import quantity
 from gymposium.util.writable import check_writable
 from gymposium_sb3.player import Sb3Player
-from gymposium_sb3.training import DECISIONS, Algorithm, Settings, evaluate, train
+from gymposium_sb3.training import DECISIONS, Algorithm, Settings, evaluate_player, train_policy
 
 MATCHES = 1000
 """Default number of evaluation matches, before rounding up to a multiple of the seats."""
@@ -123,12 +123,12 @@ def train_command(
                 process_time(),
             )
 
-            def each(done: int, mean: float) -> None:
+            def note_progress(done: int, mean: float) -> None:
                 completed = done if budget is None else process_time() - began
                 text = f"{algorithm} on {loaded.name}, mean return {mean:+.2f}"
                 bar.update(task, completed=completed, description=text)
 
-            played = train(settings, path, each)
+            played = train_policy(settings, path, note_progress)
     except KeyboardInterrupt:
         print_note(f"Stopped. What was learned so far is in {path}" if path.exists() else "Stopped; nothing is saved.")
         raise typer.Exit(130) from None
@@ -138,16 +138,16 @@ def train_command(
     with show_match_bar() as bar:
         for name in dict.fromkeys((opponent, "random")) if loaded.seats > 1 else ("alone",):
             task = bar.add_task(f"against {name}" if name != "alone" else "alone", total=matches)
-            scores[name] = evaluate(player, name, loaded, settings, matches, partial(bar.advance, task))
+            scores[name] = evaluate_player(player, name, loaded, settings, matches, partial(bar.advance, task))
     if as_json:
         data = {name: score.as_dict() for name, score in scores.items()}
         print_json({"player": player.name, "game": loaded.name, "decisions": played, "seed": seed, "opponents": data})
         return
-    stdout_console().print(
+    make_stdout_console().print(
         f"{player.name} at {loaded.name}: {quantity(matches, 'match')} against each, seed {seed}",
         soft_wrap=True,
     )
-    stdout_console().print(_make_table(scores, alone=loaded.seats == 1))
+    make_stdout_console().print(_make_table(scores, alone=loaded.seats == 1))
 
 
 def _parse_seat(text: str) -> Any:

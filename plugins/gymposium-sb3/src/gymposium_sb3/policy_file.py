@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.util.plain_file import open_plain
 
 NOTE = "gymposium.json"
@@ -111,7 +111,7 @@ def read_policy(path: str | Path) -> PolicyFile:
     if not path.is_file():
         raise BadOption(
             f"There is no file {str(path)!r}. Train a policy first:  "
-            + command_line("sb3", "train", "tic_tac_toe", "--out", str(path))
+            + format_command_line("sb3", "train", "tic_tac_toe", "--out", str(path))
         )
     if path.stat().st_size > MAX_FILE:
         raise BadOption(

@@ -25,7 +25,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.match.seating import plan_jobs
 from gymposium.players.grammar import make_player, reject_person
 from gymposium.players.protocol import Player
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.records.scores import Score
 from gymposium.util.visible import quantity
 from gymposium_sb3.player import limit_threads
@@ -72,7 +72,7 @@ class Settings:
         if not game.num_actions:
             raise BadOption(
                 f"{game.name} takes free text, but PPO chooses among listed moves. Train a language model on it:  "
-                + command_line("train", "--game", game.name)
+                + format_command_line("train", "--game", game.name)
             )
         if game.tensor_shape is None:
             raise BadOption(
@@ -117,7 +117,9 @@ class _Progress(BaseCallback):
         return True
 
 
-def train(settings: Settings, out: Path, each: Callable[[int, float], object] = lambda decisions, mean: None) -> int:
+def train_policy(
+    settings: Settings, out: Path, each: Callable[[int, float], object] = lambda decisions, mean: None
+) -> int:
     """Train a policy and save it to `out`, in stable-baselines3's format with a note of the game.
 
     `each` is called every 256 decisions with the decisions so far and the mean return of the last hundred matches.
@@ -140,11 +142,11 @@ def train(settings: Settings, out: Path, each: Callable[[int, float], object] = 
             model.learn(decisions // settings.rollout * settings.rollout, callback=_Progress(each, settings.budget))
         finally:
             if model.num_timesteps:
-                save(model, out, game, settings)
+                save_policy(model, out, game, settings)
     return model.num_timesteps
 
 
-def save(model: PPO | MaskablePPO, out: Path, game: Game, settings: Settings) -> None:
+def save_policy(model: PPO | MaskablePPO, out: Path, game: Game, settings: Settings) -> None:
     """Save the policy with its note, atomically."""
     facts = {**asdict(settings), "decisions": model.num_timesteps}
     del facts["game"]
@@ -159,7 +161,7 @@ def save(model: PPO | MaskablePPO, out: Path, game: Game, settings: Settings) ->
         written.replace(out)
 
 
-def evaluate(
+def evaluate_player(
     player: Player, opponent: str, game: Game, settings: Settings, matches: int, each: Callable[[], object]
 ) -> Score:
     """Return the score of `player` against `opponent` in the seats that `player` was trained for, with equal numbers of

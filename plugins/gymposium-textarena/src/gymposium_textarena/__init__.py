@@ -5,7 +5,7 @@ from gymposium_textarena.env import GymposiumEnv, register_games
 from gymposium_textarena.episodes import Episode, read_episodes
 from gymposium_textarena.player import TextArenaPlayer
 from gymposium_textarena.recorded import RecordedEnv
-from gymposium_textarena.replaying import ReplayedEpisode, replay
+from gymposium_textarena.replaying import ReplayedEpisode, replay_episodes
 
 __all__ = [
     "Episode",
@@ -16,5 +16,5 @@ __all__ = [
     "TextArenaPlayer",
     "read_episodes",
     "register_games",
-    "replay",
+    "replay_episodes",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textarena as ta
 
 from gymposium import GameSpec
-from gymposium.envs.table import new_match_id
+from gymposium.envs.table import make_match_id
 from gymposium.errors import BadOption, NoSampler, WrongType
 from gymposium.games.one_reply import OneReplyGame, OneReplyMatch
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
@@ -13,7 +13,7 @@ from gymposium.match import Turn
 from gymposium.players.asking import ask_player
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import MatchContext, Player
-from gymposium.replies.reading import bind_reader, read
+from gymposium.replies.reading import bind_reader, read_reply
 
 
 class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no types
@@ -32,7 +32,7 @@ class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no 
         Raises `UnknownName` for an unknown name, and `BadOption` for a player that replies with tool calls."""
         [self.player] = make_opponents(player, 1)
         self._reader = bind_reader(self.player.reader, (), _GAME.name)
-        self._context = MatchContext(_GAME.new(seed), new_match_id(_GAME.name), seed)
+        self._context = MatchContext(_GAME.new(seed), make_match_id(_GAME.name), seed)
         self.turns: list[Turn] = []
         """The replies so far, with their readings and traces."""
 
@@ -50,7 +50,7 @@ class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no 
                 f"moves. Use a language model, such as lm:MODEL or api:MODEL, or a person."
             ) from error
         cut_off = reply.finish_reason != "stop"
-        reading = read(reply.text, None, self._reader, None, cut_off=cut_off)
+        reading = read_reply(reply.text, None, self._reader, None, cut_off=cut_off)
         self.turns.append(Turn(0, reading.kind, reply.text, reply.trace, usage=reply.usage))
         return reading.move or ""
 

@@ -10,9 +10,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import BadRecord, GymposiumError, reason
+from gymposium.errors import BadRecord, GymposiumError, describe_cause
 from gymposium.util.plain_file import read_lines
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 
 FORMAT = "textarena-episode-1"
 _FIELDS = ("env", "version", "seed", "num_players", "actions", "rewards", "game_info", "digest")
@@ -46,7 +46,7 @@ class Episode:
     def parse(cls, line: str) -> Episode:
         """Parse an episode from a line. Raises `BadRecord`."""
         try:
-            data = strict_json(line)
+            data = parse_strict_json(line)
         except ValueError as error:
             raise BadRecord(f"it is not JSON: {error}") from error
         match data:
@@ -79,7 +79,9 @@ def read_episodes(path: str | Path) -> Iterator[Episode]:
         for number, line in enumerate(read_lines(path), start=1):
             yield _parse_line(line, f"{path}, line {number}")
     except OSError as error:
-        raise BadRecord(f"{path} cannot be read ({reason(error)}). Give a file written by RecordedEnv.") from error
+        raise BadRecord(
+            f"{path} cannot be read ({describe_cause(error)}). Give a file written by RecordedEnv."
+        ) from error
 
 
 def _parse_line(line: bytes, where: str) -> Episode:

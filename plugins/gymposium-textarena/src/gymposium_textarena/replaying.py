@@ -18,8 +18,8 @@ from typing import Any
 
 import textarena as ta
 
-from gymposium.errors import describe
-from gymposium.util.child_process import python_command, python_environment
+from gymposium.errors import describe_error
+from gymposium.util.child_process import make_python_command, make_python_environment
 from gymposium.util.isolated import limit_process
 from gymposium_textarena.episodes import Episode
 from gymposium_textarena.recorded import RecordedEnv
@@ -46,7 +46,7 @@ class ReplayedEpisode:
         return not self.difference
 
 
-def replay(*episodes: Episode, seconds: float = SECONDS) -> list[ReplayedEpisode]:
+def replay_episodes(*episodes: Episode, seconds: float = SECONDS) -> list[ReplayedEpisode]:
     """Replay episodes with the installed TextArena, from their seeds and actions. `seconds` is the time limit per
     episode."""
     found: list[ReplayedEpisode] = []
@@ -60,11 +60,11 @@ def _find_differences(episodes: tuple[Episode, ...], seconds: float) -> Iterator
     """Yield each episode's difference, up to the first episode that ends the process."""
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     with subprocess.Popen(
-        python_command("-c", "from gymposium_textarena.replaying import _serve; _serve()"),
+        make_python_command("-c", "from gymposium_textarena.replaying import _serve; _serve()"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=python_environment(environment),
+        env=make_python_environment(environment),
         encoding="utf-8",
     ) as process:
         for episode in episodes:
@@ -135,7 +135,7 @@ def _serve() -> None:
         try:
             told = _find_difference(episode)
         except Exception as error:  # noqa: BLE001 - an environment may raise anything
-            told = f"The replay failed: {describe(error)}"
+            told = f"The replay failed: {describe_error(error)}"
         if told and episode.version != ta.__version__:
             told += f" The episode is of TextArena {episode.version}, and {ta.__version__} is installed."
         print(json.dumps(told), file=answers, flush=True)

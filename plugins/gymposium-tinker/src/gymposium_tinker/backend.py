@@ -31,12 +31,12 @@ class TinkerBackend:
     def missing(self, config: TrainConfig) -> Iterator[str]:
         from gymposium_agents.models.loading import load_chat
         from gymposium_agents.players.player import choose_reader
-        from gymposium_tinker.service import base_model, check_tokenizers, find_context
+        from gymposium_tinker.service import check_tokenizers, find_base_model, find_context
 
         if config.model.name is None:
             return  # that is refused
         try:
-            model = base_model(config, self._settings)
+            model = find_base_model(config, self._settings)
             find_context(self._settings, model)
             prompting, trust = config.prompting, config.model.trust
             chat = load_chat(config.model.name, thinking=prompting.thinking, history=prompting.history, trust=trust)
@@ -70,9 +70,9 @@ class TinkerBackend:
         return open_player(start, self._settings, learned)
 
     def export(self, start: BackendStart, checkpoint: Path, target: Path) -> None:
-        from gymposium_tinker.model import export
+        from gymposium_tinker.model import export_checkpoint
 
-        export(start, self._settings, checkpoint, target)
+        export_checkpoint(start, self._settings, checkpoint, target)
 
 
 def describe_costs(config: TrainConfig) -> str:

@@ -54,7 +54,7 @@ def make_imitation_data(demonstrations: Sequence[Demonstration | Pair], weight: 
     return data
 
 
-def logprobs(output: ForwardBackwardOutput, data: Sequence[Datum]) -> list[Tensor]:
+def read_logprobs(output: ForwardBackwardOutput, data: Sequence[Datum]) -> list[Tensor]:
     """Return the log-probability of each target in each datum. Raises `GymposiumError` if their number is wrong."""
     found = [torch.tensor(one["logprobs"].data, dtype=torch.float32) for one in output.loss_fn_outputs]
     targets, returned = [len(one.loss_fn_inputs["target_tokens"].data) for one in data], [len(row) for row in found]

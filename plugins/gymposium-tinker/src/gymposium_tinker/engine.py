@@ -102,7 +102,7 @@ def _slice_reply(scores: Sequence[float | None], prompt: Tokens, reply: Tokens) 
     return tuple(float(score) for score in found if score is not None)
 
 
-def no_engine(start: EngineStart, settings: NoSettings) -> NoReturn:
+def refuse_engine(start: EngineStart, settings: NoSettings) -> NoReturn:
     """Raise `BadOption`, because only a training run's backend can make the engine `tinker`."""
     raise BadOption(
         "engine=tinker is not available to players, because it samples from a training run's model. Use another engine."

@@ -22,10 +22,10 @@ from gymposium.errors import GymposiumError
 from gymposium.util.durable import replace_text
 from gymposium.util.streams import stream
 from gymposium_agents.engines.canary import choose_tolerance
-from gymposium_tinker.data import flatten_rows, gather_sampled, logprobs, make_imitation_data, make_scoring_datum
+from gymposium_tinker.data import flatten_rows, gather_sampled, make_imitation_data, make_scoring_datum, read_logprobs
 from gymposium_tinker.losses import ServiceLoss, make_weighted_data
 from gymposium_tinker.publisher import DAY
-from gymposium_tinker.service import resolve, translate_errors
+from gymposium_tinker.service import resolve_result, translate_errors
 from gymposium_train.config import Optimizer
 from gymposium_train.config.directory import read_state
 from gymposium_train.learner import Loss
@@ -77,7 +77,9 @@ class TinkerLearner:
         if rows and self._reference_path is not None:
             if self._reference is None:
                 with translate_errors():
-                    self._reference = resolve(self._service.create_training_client_from_state(self._reference_path))
+                    self._reference = resolve_result(
+                        self._service.create_training_client_from_state(self._reference_path)
+                    )
             annotated = fill_spans(annotated, reference=self._score_spans(self._reference, rows))
         return annotated
 
@@ -86,7 +88,9 @@ class TinkerLearner:
 
     def score(self, pairs: Sequence[Pair], temperature: float = 1.0) -> list[tuple[float, ...]]:
         assert temperature == 1.0, "another temperature is refused"
-        found = self._forward(self.client, [make_scoring_datum(prompt + completion) for prompt, completion in pairs])
+        found = self._run_forward(
+            self.client, [make_scoring_datum(prompt + completion) for prompt, completion in pairs]
+        )
         return [tuple(row[len(prompt) - 1 :].tolist()) for row, (prompt, _) in zip(found, pairs, strict=True)]
 
     def update(
@@ -150,7 +154,7 @@ class TinkerLearner:
                 "settings that the run began with."
             )
         with translate_errors():
-            self.client = resolve(self._service.create_training_client_from_state_with_optimizer(state["path"]))
+            self.client = resolve_result(self._service.create_training_client_from_state_with_optimizer(state["path"]))
         self._reference_path, self._reference = state["reference"], None
         self._paths.clear()
         self.policy_version = state["policy_version"]
@@ -176,7 +180,7 @@ class TinkerLearner:
                 demonstrations = [*found_lessons]
                 lessons = self._send_imitation_loss(demonstrations, weight)
             step = self._send_optimizer_step(learning_rate)
-            found = gather_sampled(rows, logprobs(policy.result(), data))
+            found = gather_sampled(rows, read_logprobs(policy.result(), data))
             if lessons is not None:
                 _note_imitation(lessons.result(), demonstrations, metrics)
             step.result()
@@ -200,10 +204,10 @@ class TinkerLearner:
             wanted = make_weighted_data(rows, batch, self._loss, float(batches))
             return self.client.forward_backward(wanted, self._on_service.name, self._on_service.settings)
 
-        def loss(data: list[Datum], scores: list[Tensor]) -> tuple[Tensor, dict[str, float]]:
+        def compute_loss(data: list[Datum], scores: list[Tensor]) -> tuple[Tensor, dict[str, float]]:
             return batches * self._loss.policy(batch, gather_sampled(rows, scores), kl_weight, metrics), {}
 
-        return self.client.forward_backward_custom(data, loss)
+        return self.client.forward_backward_custom(data, compute_loss)
 
     def _send_imitation_loss(
         self, demonstrations: Sequence[Demonstration | Pair], weight: float
@@ -236,12 +240,13 @@ class TinkerLearner:
     def _score_spans(self, client: TrainingClient, rows: Sequence[Row]) -> list[tuple[float, ...]]:
         """Return the log-probabilities of each span's tokens."""
         return split_tokens(
-            rows, gather_sampled(rows, self._forward(client, [make_scoring_datum(row.ids) for row in rows])).tolist()
+            rows,
+            gather_sampled(rows, self._run_forward(client, [make_scoring_datum(row.ids) for row in rows])).tolist(),
         )
 
-    def _forward(self, client: TrainingClient, data: list[Datum]) -> list[Tensor]:
+    def _run_forward(self, client: TrainingClient, data: list[Datum]) -> list[Tensor]:
         with translate_errors():
-            return logprobs(client.forward(data, "cross_entropy").result(), data)
+            return read_logprobs(client.forward(data, "cross_entropy").result(), data)
 
 
 def _note_imitation(
@@ -250,5 +255,5 @@ def _note_imitation(
     """Record the mean negative log-probability of the completions' tokens."""
     data = make_imitation_data(demonstrations, 1.0)
     masks = [torch.tensor(one.loss_fn_inputs["weights"].data) for one in data]
-    total = sum(float((mask * row).sum()) for mask, row in zip(masks, logprobs(output, data), strict=True))
+    total = sum(float((mask * row).sum()) for mask, row in zip(masks, read_logprobs(output, data), strict=True))
     metrics.add("train/sft_loss", -total)

@@ -13,7 +13,7 @@ from tinker import ServiceClient, TrainingClient
 from gymposium.errors import GymposiumError
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.streams import stream
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.tokens import BASE, Policy
 from gymposium_agents.models.loading import load_chat, load_context_length, load_stop_tokens
@@ -23,10 +23,10 @@ from gymposium_tinker.learner import STATE, TinkerLearner
 from gymposium_tinker.losses import choose_service_loss
 from gymposium_tinker.publisher import Snapshots
 from gymposium_tinker.service import (
-    base_model,
+    find_base_model,
     find_context,
     open_session,
-    resolve,
+    resolve_result,
     translate_errors,
 )
 from gymposium_tinker.settings import TinkerSettings
@@ -51,7 +51,7 @@ class TinkerModel:
 
     def engine(self) -> TinkerEngine:
         with translate_errors():
-            client = resolve(self.learner.client.save_weights_and_get_sampling_client())
+            client = resolve_result(self.learner.client.save_weights_and_get_sampling_client())
         return TinkerEngine(self.context, self.stops, Policy("learner", self.learner.policy_version), client)
 
     def publisher(self, name: str, directory: Path, resources: ExitStack) -> Snapshots:
@@ -67,7 +67,7 @@ class TinkerModel:
         )
 
     def save(self, target: Path) -> None:
-        save(self.config, self.learner.client, target)
+        save_weights(self.config, self.learner.client, target)
 
 
 @contextmanager
@@ -85,7 +85,7 @@ def open_reinforcement(start: BackendStart, settings: TinkerSettings) -> Iterato
         if config.cold_start.is_used:
             with translate_errors():
                 path = _read_state(start.directory.cold_start)["path"]
-                client = resolve(service.create_training_client_from_state(path))
+                client = resolve_result(service.create_training_client_from_state(path))
         else:
             client = _create_client(config, settings, service)
         yield _make_model(start, settings, service, client, Loss.from_config(config))
@@ -96,27 +96,27 @@ def open_player(start: BackendStart, settings: TinkerSettings, learned: Learned)
     """Provide a player with the run's saved weights, for evaluation."""
     config, directory = start.config, start.directory
     saved = directory.adapter if learned == "trained" else directory.cold_start if config.cold_start.is_used else None
-    model = base_model(config, settings)
+    model = find_base_model(config, settings)
     with open_session(settings) as service:
         with translate_errors():
             if saved is None:
-                client = resolve(service.create_sampling_client(base_model=model))
+                client = resolve_result(service.create_sampling_client(base_model=model))
             else:
-                client = resolve(service.create_sampling_client(model_path=_read_state(saved)["sampler"]))
+                client = resolve_result(service.create_sampling_client(model_path=_read_state(saved)["sampler"]))
         chat, stops = _load_format(config)
         engine = TinkerEngine(_find_context(config, settings), stops, BASE, client)
         yield make_engine_player(f"lm:{saved or model}", engine, chat, config.evaluated_player)
 
 
-def export(start: BackendStart, settings: TinkerSettings, checkpoint: Path, target: Path) -> None:
+def export_checkpoint(start: BackendStart, settings: TinkerSettings, checkpoint: Path, target: Path) -> None:
     """Save a checkpoint's weights for sampling."""
     with open_session(settings) as service:
         with translate_errors():
-            client = resolve(service.create_training_client_from_state(_read_state(checkpoint)["path"]))
-        save(start.config, client, target)
+            client = resolve_result(service.create_training_client_from_state(_read_state(checkpoint)["path"]))
+        save_weights(start.config, client, target)
 
 
-def save(config: TrainConfig, client: TrainingClient, target: Path) -> None:
+def save_weights(config: TrainConfig, client: TrainingClient, target: Path) -> None:
     """Save weights on the service, for training and sampling, without expiry. Write their paths and the player's
     settings to a directory."""
     with translate_errors():
@@ -146,9 +146,9 @@ def _make_model(
 def _create_client(config: TrainConfig, settings: TinkerSettings, service: ServiceClient) -> TrainingClient:
     """Return the client of a new LoRA, initialized from the run's seed."""
     with translate_errors():
-        return resolve(
+        return resolve_result(
             service.create_lora_training_client(
-                base_model(config, settings),
+                find_base_model(config, settings),
                 rank=config.model.lora.rank,
                 seed=stream(config.seed, "lora").getrandbits(31),
                 train_mlp=settings.train_mlp,
@@ -160,7 +160,7 @@ def _create_client(config: TrainConfig, settings: TinkerSettings, service: Servi
 
 def _find_context(config: TrainConfig, settings: TinkerSettings) -> int:
     """Return the model's context in tokens, as reported by the service or else by the model's files."""
-    told = find_context(settings, base_model(config, settings))
+    told = find_context(settings, find_base_model(config, settings))
     assert config.model.name is not None, "a config without it is refused"
     return load_context_length(config.model.name, config.model.trust) if told is None else told
 
@@ -182,5 +182,5 @@ def _read_state(directory: Path) -> dict[str, str]:
             f"{directory} was not written by a run with backend.kind=tinker: it has no {STATE}. Name a directory of "
             "such a run."
         )
-    found: dict[str, str] = strict_json(read_plain_text(file))
+    found: dict[str, str] = parse_strict_json(read_plain_text(file))
     return found

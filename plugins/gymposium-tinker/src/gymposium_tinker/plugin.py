@@ -26,6 +26,6 @@ def gymposium_engines() -> Iterable[EngineSpec]:
         name="tinker",
         label="Tinker",
         summary="The Tinker service, which samples from the model that a run trains there.",
-        entry_point="gymposium_tinker.engine:no_engine",
+        entry_point="gymposium_tinker.engine:refuse_engine",
         backend="tinker",
     )

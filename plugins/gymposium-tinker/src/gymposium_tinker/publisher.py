@@ -12,10 +12,10 @@ from tinker import ServiceClient, TrainingClient
 from gymposium.errors import GymposiumError
 from gymposium.util.durable import replace_text
 from gymposium.util.plain_file import read_plain_text
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_agents.chat.tokens import Policy
 from gymposium_tinker.engine import TinkerEngine
-from gymposium_tinker.service import resolve, translate_errors
+from gymposium_tinker.service import resolve_result, translate_errors
 
 DAY = 86_400
 """Number of seconds in a day."""
@@ -59,9 +59,9 @@ class Snapshots:
             if self._keeps:
                 saved = self._training().save_weights_for_sampler(str(policy), ttl_seconds=self._seconds).result()
                 self._paths[policy] = saved.path
-                client = resolve(self._service.create_sampling_client(model_path=saved.path))
+                client = resolve_result(self._service.create_sampling_client(model_path=saved.path))
             else:
-                client = resolve(self._training().save_weights_and_get_sampling_client())
+                client = resolve_result(self._training().save_weights_and_get_sampling_client())
         if self._engine is None:
             self._engine = TinkerEngine(self.context, self._stops, policy, client)
         self._engine.add(policy, client)
@@ -75,16 +75,16 @@ class Snapshots:
 
     def keep(self, policy: Policy) -> None:
         self._directory.mkdir(parents=True, exist_ok=True)
-        replace_text(self._file(policy), json.dumps({"path": self._paths[policy]}) + "\n")
+        replace_text(self._find_file(policy), json.dumps({"path": self._paths[policy]}) + "\n")
 
     def past(self, policy: Policy) -> TinkerEngine:
         assert self._engine is not None, "a version is published before past ones play"
         if policy not in self._engine.policies:
-            if not self._file(policy).is_file():
+            if not self._find_file(policy).is_file():
                 raise GymposiumError(f"{self._directory} holds no {policy}. Only kept versions can play again.")
-            path = strict_json(read_plain_text(self._file(policy)))["path"]
+            path = parse_strict_json(read_plain_text(self._find_file(policy)))["path"]
             with translate_errors():
-                self._engine.add(policy, resolve(self._service.create_sampling_client(model_path=path)))
+                self._engine.add(policy, resolve_result(self._service.create_sampling_client(model_path=path)))
         self._past.add(policy)
         return self._engine
 
@@ -93,5 +93,5 @@ class Snapshots:
         if self._engine is not None and policy in self._engine.policies and policy not in self._newest:
             self._engine.retire(policy)
 
-    def _file(self, policy: Policy) -> Path:
+    def _find_file(self, policy: Policy) -> Path:
         return self._directory / f"{policy}.json"

@@ -31,7 +31,7 @@ PROBES = ("The quick brown fox.", " 12 a1\n\tb2 {}<>", "Grüße, 你好 🙂")
 """Texts for comparing tokenizers: equal tokenizers encode them equally."""
 
 
-def key() -> str:
+def read_key() -> str:
     """Return the key of the service. Raises `BadOption` if it is not set. Switches off the SDK's telemetry, which sends
     the headers of failed requests with the key, unless the user has set TINKER_TELEMETRY."""
     os.environ.setdefault("TINKER_TELEMETRY", "0")
@@ -40,7 +40,7 @@ def key() -> str:
     return os.environ[KEY]
 
 
-def resolve(found: Any, timeout: float | None = None) -> Any:
+def resolve_result(found: Any, timeout: float | None = None) -> Any:
     """Return a value from the SDK, or its result if it is a future. Clients are futures since SDK 0.38. Raises
     `TimeoutError`
     after `timeout` seconds."""
@@ -61,7 +61,7 @@ def open_session(settings: TinkerSettings) -> Iterator[tinker.ServiceClient]:
 
 def open_service(settings: TinkerSettings) -> tinker.ServiceClient:
     """Return a new session with the service. Raises `GymposiumError` if the service does not answer."""
-    api_key = key()
+    api_key = read_key()
     check_answers(settings)
     with translate_errors():
         return tinker.ServiceClient(base_url=settings.base_url, api_key=api_key)
@@ -73,7 +73,7 @@ def close_service(service: tinker.ServiceClient, status: Literal["success", "err
     try:
         with translate_errors():
             if hasattr(service, "close"):
-                resolve(service.close(status), SECONDS)
+                resolve_result(service.close(status), SECONDS)
     except GymposiumError as error:
         LOGGER.warning("The session was not closed: %s", error)
 
@@ -90,7 +90,7 @@ def check_answers(settings: TinkerSettings) -> None:
         ) from error
 
 
-def base_model(config: TrainConfig, settings: TinkerSettings) -> str:
+def find_base_model(config: TrainConfig, settings: TinkerSettings) -> str:
     """Return the service's name of the base model."""
     assert config.model.name is not None, "a config without it is refused"
     return settings.model or config.model.name
@@ -123,12 +123,12 @@ def _is_from_sdk(error: Exception) -> bool:
 def find_context(settings: TinkerSettings, model: str) -> int | None:
     """Return the context of a trainable model in tokens; None if the service does not report it. Raises `BadOption` if
     the service does not train the model."""
-    api_key = key()
+    api_key = read_key()
     check_answers(settings)
     sessionless = getattr(tinker, "RestClient", tinker.ServiceClient)  # older SDKs ask without a session here
     with translate_errors():
         client = sessionless(base_url=settings.base_url, api_key=api_key)
-        models = resolve(client.get_server_capabilities()).supported_models
+        models = resolve_result(client.get_server_capabilities()).supported_models
     found = next((one for one in models if one.model_name == model), None)
     if found is None or not _is_trainable(found):
         names = sorted(one.model_name for one in models if one.model_name and _is_trainable(one))
@@ -148,7 +148,7 @@ def check_tokenizers(settings: TinkerSettings, model: str, chat: Chat) -> None:
     if model == chat.tokenizer.name_or_path:
         return
     with translate_errors(), open_session(settings) as client:
-        theirs = resolve(client.create_sampling_client(base_model=model)).get_tokenizer()
+        theirs = resolve_result(client.create_sampling_client(base_model=model)).get_tokenizer()
     ours = chat.tokenizer
     if ours.get_vocab() != theirs.get_vocab() or any(ours.encode(text) != theirs.encode(text) for text in PROBES):
         raise BadOption(

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import print_note, print_text as show_text, stdout_console
+from gymposium.cli.text import make_stdout_console, print_note, print_text as show_text
 from gymposium.errors import BadOption, BadParameter
 from gymposium.games.registry import load_game
 from gymposium.util.streams import Draw, stream
@@ -18,7 +18,7 @@ from gymposium.util.visible import quantity, visible
 from gymposium_trace.game import Trace
 from gymposium_trace.inject import InjectionError
 from gymposium_trace.running.backends import BACKENDS, PYTHON
-from gymposium_trace.running.probe import WALLS, describe_remedy, probe
+from gymposium_trace.running.probe import WALLS, describe_remedy, probe_backend
 from gymposium_trace.sources import DatasetPrograms, read_rows
 from gymposium_trace.tasks import UnusableProgram
 
@@ -53,7 +53,7 @@ def show(
         parts = {"program": task.program, "inputs": task.inputs, "truth": task.truth, "python": task.python or None}
         print_json({"game": loaded.name, "seed": seed, **parts})
         return
-    console = stdout_console()
+    console = make_stdout_console()
     for title, text in (("Program", task.program), ("Standard input", task.inputs), ("It prints", task.truth)):
         if text:
             console.print(title, style="bold")
@@ -90,7 +90,7 @@ def check(
         lines = [{"number": number, "reason": reason} for number, reason in skipped.items()]
         print_json({"source": source, "programs": len(programs.rows), "count": good, "skipped": lines})
     else:
-        console = stdout_console()
+        console = make_stdout_console()
         for number, reason in skipped.items():
             console.print(visible(f"program {number} does not count: {reason}"), soft_wrap=True)
         console.print(visible(f"{source}: {good} of {len(programs.rows)} programs count."), soft_wrap=True)
@@ -113,7 +113,7 @@ def doctor(as_json: JsonOption = False) -> None:
         gymposium trace doctor
         gymposium trace doctor --json
     """
-    results = [probe(backend) for backend in BACKENDS]
+    results = [probe_backend(backend) for backend in BACKENDS]
     generated, given = any(way.works for way in results), any(way.isolates for way in results)
     if as_json:
         ways = [
@@ -129,7 +129,7 @@ def doctor(as_json: JsonOption = False) -> None:
         runs_on = {"python": platform.python_version(), "executable": PYTHON}
         print_json({**runs_on, "generated": generated, "given": given, "ways": ways})
     else:
-        console = stdout_console()
+        console = make_stdout_console()
         console.print(visible(f"Programs are run by CPython {platform.python_version()}, {PYTHON}."), soft_wrap=True)
         table = Table("way", "works", *WALLS, box=None)
         for way in results:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import BadParameter
 from gymposium.games.one_reply import OneReplyGame, OneReplyMatch
-from gymposium.games.pictures import Picture, code, note
+from gymposium.games.pictures import Picture, draw_code, draw_note
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.plugins.names import format_name, parse_name
 from gymposium_trace.sources import open_source
@@ -82,18 +82,21 @@ class TraceMatch(OneReplyMatch):
                 text += f"Its standard input:\n{_EDGE}\n{_end_line(self.task.inputs)}{_EDGE}\n"
         return Observation(seat, text + self._describe_outcome(), None)
 
-    def picture(self, seat: int) -> Picture:
+    def draw_picture(self, seat: int) -> Picture:
         """Return the program and its input. After the end, also return its output and the answer up to the first
         difference, and mark the debug print where they diverge.
         """
         lines = self.task.program.rstrip("\n").split("\n")
-        parts = [code(lines, current=() if self.answer is None else self._find_divergence(lines))]
+        parts = [draw_code(lines, current=() if self.answer is None else self._find_divergence(lines))]
         if self.task.inputs:
-            parts += [note("Its standard input:"), code(self.task.inputs.rstrip("\n").split("\n"))]
+            parts += [draw_note("Its standard input:"), draw_code(self.task.inputs.rstrip("\n").split("\n"))]
         if self.answer is not None:
             right = "right" if self.returns()[0] else "wrong"
-            parts += [note(f"The answer given, which is {right}:"), code(self.answer.rstrip("\n").split("\n"))]
-            parts += [note("The program prints:"), code(self.task.truth.rstrip("\n").split("\n"))]
+            parts += [
+                draw_note(f"The answer given, which is {right}:"),
+                draw_code(self.answer.rstrip("\n").split("\n")),
+            ]
+            parts += [draw_note("The program prints:"), draw_code(self.task.truth.rstrip("\n").split("\n"))]
         return Picture.from_parts(*parts, told=f"A program of {len(lines)} lines")
 
     def _find_divergence(self, lines: Sequence[str]) -> list[int]:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
-from gymposium.errors import BadParameter, GymposiumError, MissingExtra, reason
-from gymposium.plugins.command_line import command_line
+from gymposium.errors import BadParameter, GymposiumError, MissingExtra, describe_cause
+from gymposium.plugins.command_line import format_command_line
 from gymposium.util.plain_file import read_lines
 from gymposium.util.streams import Draw, stream
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_trace.inject import InjectionError, inject
 from gymposium_trace.inject_untrusted import inject_untrusted
 from gymposium_trace.programs import generate_program
@@ -100,7 +100,7 @@ class DatasetPrograms:
                 self.skipped[number] = str(error)
         raise BadParameter(
             f"source={self.name}: no valid program found in {_TRIES} tries. "
-            f"`{command_line('trace', 'check', self.name)}` says what is wrong with each program."
+            f"`{format_command_line('trace', 'check', self.name)}` says what is wrong with each program."
         )
 
     def task(self, number: int, draw: Draw) -> Task:
@@ -118,7 +118,7 @@ def _parse_row(row: Any) -> tuple[str, str]:
         if len(row) > MOST_ROW:
             raise UnusableProgram(f"its line is longer than {MOST_ROW} bytes")
         try:
-            row = strict_json(row.decode("utf-8-sig"), any_integer=True)
+            row = parse_strict_json(row.decode("utf-8-sig"), any_integer=True)
         except ValueError as error:
             raise UnusableProgram(f"its line is not JSON ({error})") from error
     if not isinstance(row, Mapping) or not isinstance(row.get("program"), str):
@@ -142,7 +142,8 @@ def read_rows(name: str) -> Sequence[Any]:
                 rows.append(line[: MOST_ROW + 1])
     except OSError as error:
         raise BadParameter(
-            f"source={name}: cannot be read ({reason(error)}). Write generated, the path of a JSONL file, or hub:NAME."
+            f"source={name}: cannot be read ({describe_cause(error)}). Write generated, the path of a JSONL "
+            f"file, or hub:NAME."
         ) from error
     return rows
 

@@ -10,7 +10,7 @@ from gymposium.errors import GymposiumError
 from gymposium.match import MatchResult
 from gymposium.records.trajectories import Trajectory
 from gymposium.util.visible import quantity
-from gymposium_agents.chat.rows import token_rows
+from gymposium_agents.chat.rows import make_token_rows
 
 
 def make_trajectory(played: MatchResult, seat: int) -> Trajectory | None:
@@ -43,7 +43,7 @@ def build_fields(trajectories: Sequence[Trajectory | None], empty: int) -> dict[
 
 
 def _make_row(trajectory: Trajectory) -> tuple[list[int], list[int], list[float], list[int]]:
-    rows = token_rows([turn.trace for turn in trajectory.turns])
+    rows = make_token_rows([turn.trace for turn in trajectory.turns])
     if len(rows) > 1:
         raise GymposiumError(
             f"The chat template rewrote the history of match {trajectory.match}, which split its tokens into "

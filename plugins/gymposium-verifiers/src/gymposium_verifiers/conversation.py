@@ -13,7 +13,7 @@ from gymposium.players.protocol import Reply, Usage
 from gymposium.replies.prompt import Prompt
 from gymposium.tasks.tools import Call
 from gymposium.tasks.tools.reader import ToolsReader
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_verifiers.matches import DIALECT
 
 BUDGETS = ("max_turns", "max_input_tokens", "max_output_tokens", "max_total_tokens")
@@ -95,7 +95,7 @@ def write_reply(content: str, calls: Iterable[vf.ToolCall]) -> str:
 
 def _write_call(call: vf.ToolCall) -> str:
     try:
-        arguments = strict_json(call.arguments or "{}")
+        arguments = parse_strict_json(call.arguments or "{}")
     except ValueError:
         arguments = call.arguments
     if isinstance(arguments, dict):

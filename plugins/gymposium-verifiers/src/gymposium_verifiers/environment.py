@@ -19,7 +19,7 @@ from gymposium.tasks.tools import list_tools
 from gymposium_verifiers.config import ID, MatchEnvConfig, MatchesConfig
 from gymposium_verifiers.conversation import SeatConversation
 from gymposium_verifiers.matches import Matches, MatchRow
-from gymposium_verifiers.scores import note, score
+from gymposium_verifiers.scores import record_match, record_score
 from gymposium_verifiers.taskset import MatchTask, MatchTaskset
 
 
@@ -68,7 +68,7 @@ class MatchEnv(vf.Env[MatchEnvConfig]):
                 raise
         _note_match(traces, played)
         for seat, trace in traces.items():
-            await asyncio.to_thread(score, trace, played, seat, matches.reward)
+            await asyncio.to_thread(record_score, trace, played, seat, matches.reward)
 
 
 def load_environment(game: str, **settings: Any) -> MatchEnv:
@@ -106,4 +106,4 @@ def _note_match(traces: dict[int, vf.Trace], played: MatchResult) -> None:
     """Add the match to all traces, and its record to the first."""
     first = min(traces)
     for seat, trace in traces.items():
-        note(trace, played, seat, record=seat == first)
+        record_match(trace, played, seat, record=seat == first)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from gymposium.errors import BadRecord, describe, reason
+from gymposium.errors import BadRecord, describe_cause, describe_error
 from gymposium.records import Record, write_records
 from gymposium.util.lines import LineWriter
 from gymposium.util.plain_file import is_compressed, read_lines
@@ -26,7 +26,9 @@ def read_records(run: str | Path) -> Iterator[Record]:
         for number, line in enumerate(read_lines(path), start=1):
             yield from _parse_episode(line, f"{path}:{number}")
     except OSError as error:
-        raise BadRecord(f"{path} cannot be read ({reason(error)}). Name the folder of a run of verifiers.") from error
+        raise BadRecord(
+            f"{path} cannot be read ({describe_cause(error)}). Name the folder of a run of verifiers."
+        ) from error
 
 
 def _parse_episode(line: bytes, where: str) -> list[Record]:
@@ -36,7 +38,7 @@ def _parse_episode(line: bytes, where: str) -> list[Record]:
         if not all(isinstance(record, str) for record in lines):
             raise TypeError("a record is not text")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise BadRecord(f"{where} is not an episode of verifiers ({describe(error)}).") from error
+        raise BadRecord(f"{where} is not an episode of verifiers ({describe_error(error)}).") from error
     try:
         return [Record.parse(record) for record in lines]
     except BadRecord as error:

@@ -18,7 +18,7 @@ CAUSES = (*FAILED_READINGS, "out of context")
 """Causes of a forfeit: the reading of the seat's last reply, or a full context."""
 
 
-def score(trace: vf.Trace, played: MatchResult, seat: int, reward: CheckedReward) -> None:
+def record_score(trace: vf.Trace, played: MatchResult, seat: int, reward: CheckedReward) -> None:
     """Record the seat's reward and metrics on its agent's trace. Raises the reward's errors."""
     trajectory = Trajectory.from_match(played, seat)
     [given] = reward([trajectory])
@@ -26,7 +26,7 @@ def score(trace: vf.Trace, played: MatchResult, seat: int, reward: CheckedReward
     trace.record_metrics(compute_metrics(trajectory, given))
 
 
-def note(trace: vf.Trace, played: MatchResult, seat: int, *, record: bool) -> None:
+def record_match(trace: vf.Trace, played: MatchResult, seat: int, *, record: bool) -> None:
     """Add the match's id to a trace, and with `record` its record as a line of JSON."""
     facts = {"match": played.job.id, "seat": seat}
     trace.info[INFO] = {**facts, "record": Record.from_match(played).line()} if record else facts

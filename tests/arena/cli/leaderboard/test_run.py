@@ -15,7 +15,7 @@ import pytest
 
 from gymposium.match.ending import OVER, Ending
 from gymposium.records import Record, find_first_difference, read_records
-from gymposium.util.child_process import user_environment
+from gymposium.util.child_process import make_user_environment
 
 ODD = str(Path(__file__).with_name("odd_players.py"))
 
@@ -171,7 +171,7 @@ def test_interrupted_run_prints_the_resume_command(tmp_path: Path) -> None:
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
-        env={**user_environment(), "ODD_CALL": str(call)},
+        env={**make_user_environment(), "ODD_CALL": str(call)},
         start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs of a shell ignore it
     ) as process:

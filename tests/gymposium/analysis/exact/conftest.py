@@ -9,7 +9,7 @@ import pytest
 from open_spiel.python import policy as openspiel_policy
 
 from gymposium.analysis.exact import Policy
-from gymposium.analysis.exact.equilibrium import information_states, make_sequential
+from gymposium.analysis.exact.equilibrium import list_information_states, make_sequential
 from gymposium.analysis.exact.graph import build_graph
 from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
@@ -61,7 +61,7 @@ class TablePolicy(openspiel_policy.Policy):  # type: ignore[misc]
         self.game = make_sequential(game)
         super().__init__(self.game, [0, 1])
         self.table = policy.table
-        self.states = dict(information_states(game, self.game)) if game.hides or self.game != game.engine else None
+        self.states = dict(list_information_states(game, self.game)) if game.hides or self.game != game.engine else None
         self.render_view = game.render_view
 
     def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:

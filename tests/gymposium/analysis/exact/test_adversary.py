@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gymposium.analysis.exact import best_response, complete_policy, tabulate, value
+from gymposium.analysis.exact import complete_policy, compute_value, find_best_response, tabulate_policy
 from gymposium.analysis.exact.adversary import Adversary, Target, open_adversary
 from gymposium.errors import BadOption, BadRecord, GymposiumError, PermissionRequired
 from gymposium.games.registry import load_game
@@ -25,7 +25,7 @@ TARGET = Target.from_identity("odd-1", {"file": "odd.py"}, Identity({"odd.bin": 
 
 def write_adversary(path: Path, game: str, player: Any) -> float:
     """Write the adversary of a player, and return the player's exploitability."""
-    response = best_response(complete_policy(tabulate(load_game(game), player), player))
+    response = find_best_response(complete_policy(tabulate_policy(load_game(game), player), player))
     Adversary.from_response(response, TARGET, "traversal").write(path)
     return response.exploitability
 
@@ -35,7 +35,7 @@ def test_adversary_gains_its_computed_exploitability(make_odds_player: Factory, 
     game, target = load_game(name), make_odds_player(1, 0.9)
     taken = write_adversary(tmp_path / "a.json", name, target)
     player = make_player(f"exploit:{tmp_path}/a.json")
-    found = value(tabulate(game, player), tabulate(game, target))
+    found = compute_value(tabulate_policy(game, player), tabulate_policy(game, target))
     assert found.mean.mean_return == pytest.approx(taken)
     read = Adversary.read(tmp_path / "a.json")
     assert [outcome.mean_return for outcome in found.seats] == pytest.approx(read.returns)

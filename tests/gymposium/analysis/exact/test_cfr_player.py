@@ -6,7 +6,7 @@ import pyspiel
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.analysis.exact import TooLarge, exploitability, tabulate
+from gymposium.analysis.exact import TooLarge, compute_exploitability, tabulate_policy
 from gymposium.analysis.exact.equilibrium import compute_average_policy
 from gymposium.analysis.exact.players import CfrPlayer
 from gymposium.games.openspiel.adapter import OpenSpielGame
@@ -25,7 +25,7 @@ def solve_with_openspiel(engine: pyspiel.Game, iterations: int) -> pyspiel.Tabul
 def test_distance_from_equilibrium_matches_openspiel(name: str, iterations: int, most: float) -> None:
     game = load_game(name)
     assert isinstance(game, OpenSpielGame)
-    found = exploitability(tabulate(game, CfrPlayer(iterations)))
+    found = compute_exploitability(tabulate_policy(game, CfrPlayer(iterations)))
     assert found == pytest.approx(
         pyspiel.nash_conv(game.engine, solve_with_openspiel(game.engine, iterations)) / 2, abs=1e-9
     )
@@ -34,7 +34,7 @@ def test_distance_from_equilibrium_matches_openspiel(name: str, iterations: int,
 
 def test_more_iterations_reduce_exploitability() -> None:
     game = load_game("kuhn_poker")
-    few, many = (exploitability(tabulate(game, CfrPlayer(n))) for n in (2, 200))
+    few, many = (compute_exploitability(tabulate_policy(game, CfrPlayer(n))) for n in (2, 200))
     assert many < few / 10
 
 

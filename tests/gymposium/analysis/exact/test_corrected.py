@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from gymposium import load_game
-from gymposium.analysis.exact import Policy, tabulate, value
+from gymposium.analysis.exact import Policy, compute_value, tabulate_policy
 from gymposium.analysis.exact.corrected import Known, LuckCorrector
 from gymposium.analysis.exact.graph import OVER, build_graph
 from gymposium.analysis.exact.players import CfrPlayer
@@ -59,10 +59,10 @@ def spread(one: Policy, other: Policy, known: Known, corrector: LuckCorrector | 
 @pytest.mark.parametrize("table", ["cfr", "odd"])
 def test_correction_keeps_the_mean(name: str, table: str) -> None:
     game = load_game(name)
-    one, other = tabulate(game, OddsPlayer(1)), tabulate(game, OddsPlayer(2))
-    corrector = LuckCorrector(tabulate(game, CfrPlayer(50) if table == "cfr" else OddsPlayer(3)))
+    one, other = tabulate_policy(game, OddsPlayer(1)), tabulate_policy(game, OddsPlayer(2))
+    corrector = LuckCorrector(tabulate_policy(game, CfrPlayer(50) if table == "cfr" else OddsPlayer(3)))
     truth, _ = spread(one, other, (None, None), None)
-    assert truth == pytest.approx(value(one, other).seats[0].mean_return)
+    assert truth == pytest.approx(compute_value(one, other).seats[0].mean_return)
     for known in ((None, None), (one, None), (None, other), (one, other)):
         mean, variance = spread(one, other, known, corrector)
         assert mean == pytest.approx(truth, abs=1e-9)
@@ -72,7 +72,7 @@ def test_correction_keeps_the_mean(name: str, table: str) -> None:
 @pytest.mark.parametrize(("name", "most"), [("kuhn_poker", 0.6), ("leduc_poker", 0.4)])
 def test_correction_reduces_variance_against_the_table(name: str, most: float) -> None:
     game = load_game(name)
-    one, table = tabulate(game, OddsPlayer(1)), tabulate(game, CfrPlayer(300))
+    one, table = tabulate_policy(game, OddsPlayer(1)), tabulate_policy(game, CfrPlayer(300))
     (_, plain), (_, without_chance), (_, less) = (
         spread(one, table, known, corrector)
         for known, corrector in (
@@ -87,8 +87,8 @@ def test_correction_reduces_variance_against_the_table(name: str, most: float) -
 
 def test_corrects_matches_with_illegal_replies() -> None:
     game = load_game("kuhn_poker")
-    one, other = tabulate(game, OddsPlayer(1, legal_mass=0.8)), tabulate(game, OddsPlayer(2))
-    corrector = LuckCorrector(tabulate(game, CfrPlayer(50)))
+    one, other = tabulate_policy(game, OddsPlayer(1, legal_mass=0.8)), tabulate_policy(game, OddsPlayer(2))
+    corrector = LuckCorrector(tabulate_policy(game, CfrPlayer(50)))
     truth, plain = spread(one, other, (None, None), None)
     mean, variance = spread(one, other, (None, other), corrector)
     assert mean == pytest.approx(truth, abs=1e-9)
@@ -99,7 +99,7 @@ def test_corrects_matches_with_illegal_replies() -> None:
 def test_self_play_of_the_table_has_no_variance(seat: int) -> None:
     """If the unknown player plays moves of equal worth, nothing is left to correct."""
     game = load_game("leduc_poker")
-    table = tabulate(game, CfrPlayer(300))
+    table = tabulate_policy(game, CfrPlayer(300))
     corrector = LuckCorrector(table)
     known: Known = (None, table) if seat == 0 else (table, None)
     _, plain = spread(table, table, known, None)
@@ -109,11 +109,12 @@ def test_self_play_of_the_table_has_no_variance(seat: int) -> None:
 
 def test_rejects_events_of_another_game() -> None:
     game = load_game("kuhn_poker")
-    corrector = LuckCorrector(tabulate(game, CfrPlayer(5)))
+    corrector = LuckCorrector(tabulate_policy(game, CfrPlayer(5)))
     with pytest.raises(BadRecord, match="is not possible in kuhn_poker"):
         corrector.correct_returns([Event(0, "bet")], (0.0, 0.0), (None, None))
     table = {
-        state: replace(odds, probabilities=(1.0, 0.0)) for state, odds in tabulate(game, OddsPlayer(1)).table.items()
+        state: replace(odds, probabilities=(1.0, 0.0))
+        for state, odds in tabulate_policy(game, OddsPlayer(1)).table.items()
     }
     passes = Policy(game, "passes", table)
     bets = [*(Event(CHANCE, f"Deal:{card}") for card in (0, 1)), Event(0, "pass"), Event(1, "bet"), Event(0, "pass")]

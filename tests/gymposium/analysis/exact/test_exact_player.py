@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.analysis.exact import TooLarge, exploitability, tabulate, value
+from gymposium.analysis.exact import TooLarge, compute_exploitability, compute_value, tabulate_policy
 from gymposium.analysis.exact.minimax import Minimax
 from gymposium.analysis.exact.players import ExactPlayer
 from gymposium.errors import GymposiumError
@@ -17,9 +17,9 @@ from gymposium.players.protocol import Ask, MatchContext
 
 
 def test_exact_player_is_unexploitable_at_tic_tac_toe() -> None:
-    policy = tabulate(load_game("tic_tac_toe"), ExactPlayer())
-    assert exploitability(policy) == 0
-    against_random = value(policy).mean
+    policy = tabulate_policy(load_game("tic_tac_toe"), ExactPlayer())
+    assert compute_exploitability(policy) == 0
+    against_random = compute_value(policy).mean
     assert against_random.loss == 0
     assert 0.85 < against_random.win < 0.9556  # the most that can be won without risk; this one does not try to
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gymposium import make_player
-from gymposium.analysis.exact import NoLegalMove, Policy, tabulate
+from gymposium.analysis.exact import NoLegalMove, Policy, tabulate_policy
 from gymposium.analysis.exact.graph import build_graph
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
@@ -20,7 +20,7 @@ Factory = Callable[..., Any]
 
 
 def test_random_policy_is_uniform() -> None:
-    policy = tabulate(load_game("leduc_poker"), RandomPlayer())
+    policy = tabulate_policy(load_game("leduc_poker"), RandomPlayer())
     assert len(policy.table) == 936
     for found in policy.table.values():
         assert found.probabilities == (1 / len(found.moves),) * len(found.moves)
@@ -30,7 +30,7 @@ def test_random_policy_is_uniform() -> None:
 @pytest.mark.parametrize("name", ["tic_tac_toe", "kuhn_poker"])
 def test_tabulation_asks_what_play_asks(make_odds_player: Factory, name: str) -> None:
     game, player = load_game(name), make_odds_player(1)
-    tabulate(game, player)
+    tabulate_policy(game, player)
     in_table = [asked for batch in player.asked for asked in batch]
     assert len(in_table) == len(set(map(repr, in_table))), "nothing twice"
 
@@ -49,7 +49,7 @@ def test_tabulation_asks_what_play_asks(make_odds_player: Factory, name: str) ->
 
 def test_asks_only_reachable_states_in_few_batches(make_odds_player: Factory) -> None:
     game, player = load_game("tic_tac_toe"), make_odds_player(3, pure=True)
-    policy = tabulate(game, player)
+    policy = tabulate_policy(game, player)
     assert len(policy.table) < 1000
     assert len(player.asked) <= 9
     # whoever plays against it, it never leaves the table
@@ -66,16 +66,16 @@ def test_asks_only_reachable_states_in_few_batches(make_odds_player: Factory) ->
 
 def test_tabulates_a_single_seat(make_odds_player: Factory) -> None:
     game = load_game("kuhn_poker")
-    assert {seat for seat, _ in tabulate(game, make_odds_player(1), seats=[1]).table} == {1}
-    both = tabulate(game, make_odds_player(1))
+    assert {seat for seat, _ in tabulate_policy(game, make_odds_player(1), seats=[1]).table} == {1}
+    both = tabulate_policy(game, make_odds_player(1))
     assert both.table == {
-        **tabulate(game, make_odds_player(1), seats=[0]).table,
-        **tabulate(game, make_odds_player(1), seats=[1]).table,
+        **tabulate_policy(game, make_odds_player(1), seats=[0]).table,
+        **tabulate_policy(game, make_odds_player(1), seats=[1]).table,
     }
 
 
 def test_restricted_policy_excludes_forfeits(make_odds_player: Factory) -> None:
-    policy = tabulate(load_game("kuhn_poker"), make_odds_player(1, 0.75))
+    policy = tabulate_policy(load_game("kuhn_poker"), make_odds_player(1, 0.75))
     assert (policy.legal_mass, policy.exact) == (0.75, False)
     alone = policy.restrict()
     assert alone.legal_mass == 1.0
@@ -83,7 +83,7 @@ def test_restricted_policy_excludes_forfeits(make_odds_player: Factory) -> None:
 
 
 def test_restriction_without_legal_moves_is_an_error(make_odds_player: Factory) -> None:
-    policy = tabulate(load_game("kuhn_poker"), make_odds_player(1))
+    policy = tabulate_policy(load_game("kuhn_poker"), make_odds_player(1))
     state, found = next(iter(policy.table.items()))
     never = replace(found, probabilities=(0.0,) * len(found.moves), legal_mass=0.0)
     with pytest.raises(NoLegalMove, match="never plays a legal move"):
@@ -92,7 +92,7 @@ def test_restriction_without_legal_moves_is_an_error(make_odds_player: Factory) 
 
 def test_refuses_players_without_move_probabilities() -> None:
     with pytest.raises(GymposiumError, match="mcts-10 does not report its move probabilities"):
-        tabulate(load_game("tic_tac_toe"), make_player("mcts-10"))
+        tabulate_policy(load_game("tic_tac_toe"), make_player("mcts-10"))
 
 
 def test_distributions_over_other_moves_are_an_error(make_odds_player: Factory) -> None:
@@ -101,7 +101,7 @@ def test_distributions_over_other_moves_are_an_error(make_odds_player: Factory) 
             return [replace(found, moves=found.moves[::-1]) for found in super().distributions(asks)]
 
     with pytest.raises(ValueError, match="legal moves are"):
-        tabulate(load_game("tic_tac_toe"), Wrong(1))
+        tabulate_policy(load_game("tic_tac_toe"), Wrong(1))
 
 
 def test_graph_is_cached() -> None:

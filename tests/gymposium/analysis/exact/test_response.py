@@ -15,12 +15,12 @@ from open_spiel.python.algorithms.best_response import BestResponsePolicy
 
 from gymposium.analysis.exact import (
     Policy,
-    best_response,
-    exploitability,
-    measure,
-    optima_against_random,
-    tabulate,
-    value,
+    compute_exploitability,
+    compute_optima_against_random,
+    compute_value,
+    find_best_response,
+    measure_player,
+    tabulate_policy,
 )
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
@@ -56,19 +56,19 @@ class SampledPlayer(RandomPlayer):
     ],
 )
 def test_best_response_to_random_play_matches_published_values(name: str, first: float, second: float) -> None:
-    response = best_response(tabulate(load_game(name), RandomPlayer()))
+    response = find_best_response(tabulate_policy(load_game(name), RandomPlayer()))
     assert [o.mean_return for o in response.value.seats] == pytest.approx([first, second], abs=1e-4)
     assert response.exploitability == pytest.approx((first + second) / 2, abs=1e-4)
 
 
 def test_exploitability_of_uniform_kuhn_poker() -> None:
-    assert exploitability(tabulate(load_game("kuhn_poker"), RandomPlayer())) == pytest.approx(11 / 24)
+    assert compute_exploitability(tabulate_policy(load_game("kuhn_poker"), RandomPlayer())) == pytest.approx(11 / 24)
 
 
 def test_best_response_to_random_matches_the_optimum() -> None:
     game = load_game("tic_tac_toe")
-    found = best_response(tabulate(game, RandomPlayer())).value.mean
-    assert found.mean_return == pytest.approx(optima_against_random(game)["best return"].mean_return)
+    found = find_best_response(tabulate_policy(game, RandomPlayer())).value.mean
+    assert found.mean_return == pytest.approx(compute_optima_against_random(game)["best return"].mean_return)
 
 
 @pytest.mark.parametrize(
@@ -88,25 +88,25 @@ def test_best_response_to_random_matches_the_optimum() -> None:
 def test_exploitability_matches_openspiel(
     make_odds_player: Factory, known: Factory, name: str, seed: int, pure: bool
 ) -> None:
-    policy = tabulate(load_game(name), make_odds_player(seed, pure=pure))
+    policy = tabulate_policy(load_game(name), make_odds_player(seed, pure=pure))
     theirs = known(policy)
     expected = openspiel_exploitability.exploitability(theirs.game, theirs)
-    assert exploitability(policy) == pytest.approx(expected, abs=1e-9)
+    assert compute_exploitability(policy) == pytest.approx(expected, abs=1e-9)
 
 
 @given(seed=st.integers(0, 10**6), mass=st.sampled_from([1.0, 0.8]))
 @settings(max_examples=5)
 def test_no_deterministic_policy_beats_the_best_response(make_odds_player: Factory, seed: int, mass: float) -> None:
     """Forfeits included: all 64 deterministic policies of the first seat of kuhn_poker are tried."""
-    policy = tabulate(load_game("kuhn_poker"), make_odds_player(seed, mass))
-    found = best_response(policy)
+    policy = tabulate_policy(load_game("kuhn_poker"), make_odds_player(seed, mass))
+    found = find_best_response(policy)
     mine = {state: d.moves for state, d in found.policy.table.items() if state[0] == 0}
     got = []
     for choices in product(*(range(len(moves)) for moves in mine.values())):
         table = dict(found.policy.table)
         for (state, moves), choice in zip(mine.items(), choices, strict=True):
             table[state] = MoveDistribution(moves, tuple(float(i == choice) for i in range(len(moves))), 1.0, None)
-        got.append(value(Policy(policy.game, "tried", table), policy).seats[0].mean_return)
+        got.append(compute_value(Policy(policy.game, "tried", table), policy).seats[0].mean_return)
     assert len(got) == 64
     assert found.value.seats[0].mean_return == pytest.approx(max(got), abs=1e-12)
 
@@ -117,8 +117,8 @@ def test_best_response_matches_openspiel_in_perfect_information(
     make_odds_player: Factory, known: Factory, seed: int, pure: bool
 ) -> None:
     game = load_game("clobber(rows=2,columns=3)")
-    policy = tabulate(game, make_odds_player(seed, pure=pure))
-    found = best_response(policy)
+    policy = tabulate_policy(game, make_odds_player(seed, pure=pure))
+    found = find_best_response(policy)
     for seat in (0, 1):
         theirs = known(policy)
         expected = BestResponsePolicy(theirs.game, seat, theirs).value(theirs.game.new_initial_state())
@@ -130,30 +130,30 @@ def test_best_response_matches_openspiel_in_perfect_information(
 def test_best_response_bounds_other_policies(make_odds_player: Factory, seed: int, other: int, mass: float) -> None:
     """Forfeits included."""
     game = load_game("clobber(rows=2,columns=3)")
-    policy = tabulate(game, make_odds_player(seed, mass))
-    best = best_response(policy).value
+    policy = tabulate_policy(game, make_odds_player(seed, mass))
+    best = find_best_response(policy).value
     for opponent in (make_odds_player(other), make_odds_player(other, pure=True)):
-        for most, got in zip(best.seats, value(tabulate(game, opponent), policy).seats, strict=True):
+        for most, got in zip(best.seats, compute_value(tabulate_policy(game, opponent), policy).seats, strict=True):
             assert got.mean_return <= most.mean_return + 1e-12
 
 
 def test_best_response_to_a_pure_policy_never_loses(make_odds_player: Factory) -> None:
     """Tic-tac-toe is a draw, and a response is a policy like any other: it can meet others and be answered."""
-    policy = tabulate(load_game("tic_tac_toe"), make_odds_player(5, pure=True))
-    response = best_response(policy)
+    policy = tabulate_policy(load_game("tic_tac_toe"), make_odds_player(5, pure=True))
+    response = find_best_response(policy)
     for outcome in response.value.seats:
         assert outcome.mean_return >= 0.0
         assert sorted((outcome.win, outcome.draw, outcome.loss)) == [0.0, 0.0, 1.0], "two pure policies play one match"
-    assert all(outcome.mean_return >= 0.0 for outcome in best_response(response.policy).value.seats)
-    assert 0.0 < value(response.policy).mean.win < 1.0
+    assert all(outcome.mean_return >= 0.0 for outcome in find_best_response(response.policy).value.seats)
+    assert 0.0 < compute_value(response.policy).mean.win < 1.0
 
 
 def test_partial_and_estimated_policies_have_no_best_response(make_odds_player: Factory) -> None:
     game = load_game("kuhn_poker")
     with pytest.raises(GymposiumError, match="seat 1: tabulate both"):
-        best_response(tabulate(game, make_odds_player(1), seats=[0]))
+        find_best_response(tabulate_policy(game, make_odds_player(1), seats=[0]))
     with pytest.raises(GymposiumError, match="estimated from samples"):
-        best_response(tabulate(game, SampledPlayer(16)))
+        find_best_response(tabulate_policy(game, SampledPlayer(16)))
 
 
 def test_response_to_an_estimate_ignores_sampling_noise() -> None:
@@ -161,30 +161,30 @@ def test_response_to_an_estimate_ignores_sampling_noise() -> None:
     game, optimum = load_game("kuhn_poker"), 11 / 24
     noisy, held = [], []
     for seed in range(30):
-        fit, other = (tabulate(game, SampledPlayer(2), seed=2 * seed + i) for i in (0, 1))
+        fit, other = (tabulate_policy(game, SampledPlayer(2), seed=2 * seed + i) for i in (0, 1))
         exact = Policy(game, "fit", {state: replace(found, samples=None) for state, found in fit.table.items()})
-        noisy.append(exploitability(exact))
-        held.append(exploitability(fit, other))
+        noisy.append(compute_exploitability(exact))
+        held.append(compute_exploitability(fit, other))
     assert sum(noisy) / 30 > optimum > sum(held) / 30
-    assert measure(game, SampledPlayer(4096)).as_played.exploitability == pytest.approx(optimum, abs=0.05)
+    assert measure_player(game, SampledPlayer(4096)).as_played.exploitability == pytest.approx(optimum, abs=0.05)
 
 
 def test_measure_reports_played_and_restricted_policies(make_odds_player: Factory) -> None:
-    found = measure(load_game("kuhn_poker"), make_odds_player(1, 0.9)).as_dict()
+    found = measure_player(load_game("kuhn_poker"), make_odds_player(1, 0.9)).as_dict()
     assert (found["states"], found["legal_mass"], found["exact"]) == (12, 0.9, False)
     played, alone = found["as_played"], found["restricted"]
     assert isinstance(played, dict)
     assert isinstance(alone, dict)
     assert played["exploitability"] > alone["exploitability"]
     assert alone["exploitability"] == pytest.approx(
-        exploitability(tabulate(load_game("kuhn_poker"), make_odds_player(1)))
+        compute_exploitability(tabulate_policy(load_game("kuhn_poker"), make_odds_player(1)))
     )
     assert played["against_random"]["mean_return"] < alone["against_random"]["mean_return"]
 
 
 def test_general_sum_game_has_no_exploitability() -> None:
-    found = measure(load_game("openspiel:tiny_hanabi"), RandomPlayer())
+    found = measure_player(load_game("openspiel:tiny_hanabi"), RandomPlayer())
     assert found.as_played.response is not None
     assert found.as_played.exploitability is None
     with pytest.raises(GymposiumError, match="not zero-sum"):
-        exploitability(found.as_played.policy)
+        compute_exploitability(found.as_played.policy)

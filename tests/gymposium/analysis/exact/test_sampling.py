@@ -12,11 +12,11 @@ from hypothesis import given, settings, strategies as st
 from gymposium.analysis.exact import (
     Policy,
     complete_policy,
+    compute_exploitability,
     estimate_exploitability,
-    exploitability,
     knows_probabilities,
     sample_policy,
-    tabulate,
+    tabulate_policy,
 )
 from gymposium.analysis.exact.bounds import _compute_lower_return, _compute_upper_return
 from gymposium.analysis.exact.graph import build_graph
@@ -39,7 +39,7 @@ def test_sampling_spends_all_replies_reproducibly(make_odds_player: Factory) -> 
 
 def test_sampled_frequencies_match_the_policy(make_odds_player: Factory) -> None:
     game, player = load_game("kuhn_poker"), make_odds_player(1, 0.9)
-    found, true = sample_policy(game, player, 20_000), tabulate(game, player)
+    found, true = sample_policy(game, player, 20_000), tabulate_policy(game, player)
     for state, seen in found.policy(forfeits=True).table.items():
         expected, count = true.table[state], len(found.replies[state])
         assert seen.legal_mass == pytest.approx(expected.legal_mass, abs=4 * 0.3 / count**0.5)
@@ -73,13 +73,13 @@ def test_interval_covers_the_exact_value(make_odds_player: Factory, mass: float,
     held = {False: 0, True: 0}
     for seed in range(players):
         player = make_odds_player(seed, mass, pure=pure)
-        policy = complete_policy(tabulate(game, player), player)
+        policy = complete_policy(tabulate_policy(game, player), player)
         found = sample_policy(game, player, 600, seed)
         for forfeits, true in ((False, policy.restrict()), (True, policy)):
             between = estimate_exploitability(found, forfeits=forfeits)
             assert between.high - between.low < 0.5
             assert between.unknown == 0
-            held[forfeits] += between.low <= exploitability(true) <= between.high
+            held[forfeits] += between.low <= compute_exploitability(true) <= between.high
     assert min(held.values()) >= 0.92 * players
 
 
@@ -90,14 +90,14 @@ def test_unknown_states_get_worst_case_bounds(
 ) -> None:
     """Whatever a player does in the states that are dropped, the bounds hold it."""
     game = load_game("kuhn_poker")
-    graph, policy = build_graph(game), tabulate(game, make_odds_player(seed))
+    graph, policy = build_graph(game), tabulate_policy(game, make_odds_player(seed))
     known = {s: found for n, (s, found) in enumerate(sorted(policy.table.items())) if n not in dropped}
     part, whole = (
         Policy(game, "part", known),
-        Policy(game, "whole", tabulate(game, make_odds_player(other)).table | known),
+        Policy(game, "whole", tabulate_policy(game, make_odds_player(other)).table | known),
     )
     for seat in (0, 1):
-        response = compute_seat_response(graph, tabulate(game, make_odds_player(other + 1)), seat).table
+        response = compute_seat_response(graph, tabulate_policy(game, make_odds_player(other + 1)), seat).table
         assert (
             _compute_lower_return(graph, part, response, seat)
             <= _compute_lower_return(graph, whole, response, seat) + 1e-12

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gymposium.analysis.exact import best_response, complete_policy, tabulate, value
+from gymposium.analysis.exact import complete_policy, compute_value, find_best_response, tabulate_policy
 from gymposium.analysis.exact.policy import Policy
 from gymposium.analysis.exact.searched import search_response
 from gymposium.errors import GymposiumError
@@ -28,15 +28,15 @@ class SilentPlayer(RandomPlayer):
 def compute_returns(name: str, player: Any, simulations: int, asked: Any = None) -> tuple[float, float]:
     """The mean return of a searched response to a player, and that of a best response."""
     game = load_game(name)
-    policy = complete_policy(tabulate(game, player), player)
-    even = complete_policy(tabulate(game, RandomPlayer()), RandomPlayer())
+    policy = complete_policy(tabulate_policy(game, player), player)
+    even = complete_policy(tabulate_policy(game, RandomPlayer()), RandomPlayer())
     table = dict(even.table)  # where the search did not come it plays at random
     for seat in (0, 1):
         for view, move in search_response(game, asked or player, seat, simulations).items():
             moves = even.table[seat, view].moves
             table[seat, view] = MoveDistribution(moves, tuple(float(one == move) for one in moves), 1.0, None)
-    found = value(Policy(game, "searched", table), policy).mean.mean_return
-    return found, best_response(policy).exploitability
+    found = compute_value(Policy(game, "searched", table), policy).mean.mean_return
+    return found, find_best_response(policy).exploitability
 
 
 @pytest.mark.parametrize(

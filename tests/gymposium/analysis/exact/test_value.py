@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from open_spiel.python.algorithms.expected_game_score import policy_value
 
-from gymposium.analysis.exact import tabulate, value
+from gymposium.analysis.exact import compute_value, tabulate_policy
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
@@ -21,7 +21,7 @@ Factory = Callable[..., Any]
 
 
 def test_random_value_at_tic_tac_toe() -> None:
-    found = value(tabulate(load_game("tic_tac_toe"), RandomPlayer()))
+    found = compute_value(tabulate_policy(load_game("tic_tac_toe"), RandomPlayer()))
     first, second = found.seats
     assert (first.win, first.draw, first.loss) == pytest.approx((0.5849, 0.1270, 0.2881), abs=5e-5)
     assert (second.win, second.draw, second.loss) == pytest.approx((0.2881, 0.1270, 0.5849), abs=5e-5)
@@ -31,7 +31,7 @@ def test_random_value_at_tic_tac_toe() -> None:
 
 @pytest.mark.parametrize(("name", "first"), [("kuhn_poker", 0.125), ("leduc_poker", -0.0781)])
 def test_random_value_at_poker(name: str, first: float) -> None:
-    found = value(tabulate(load_game(name), RandomPlayer()))
+    found = compute_value(tabulate_policy(load_game(name), RandomPlayer()))
     assert [o.mean_return for o in found.seats] == pytest.approx([first, -first], abs=5e-5)
 
 
@@ -39,8 +39,11 @@ def test_random_value_at_poker(name: str, first: float) -> None:
 @settings(max_examples=15)
 def test_value_matches_openspiel(make_odds_player: Factory, known: Factory, mine: int, theirs: int, pure: bool) -> None:
     game = load_game("kuhn_poker")
-    policies = [tabulate(game, make_odds_player(mine, pure=pure)), tabulate(game, make_odds_player(theirs))]
-    found = value(*policies)
+    policies = [
+        tabulate_policy(game, make_odds_player(mine, pure=pure)),
+        tabulate_policy(game, make_odds_player(theirs)),
+    ]
+    found = compute_value(*policies)
     for seat, order in enumerate((policies, policies[::-1])):
         theirs = [known(policy) for policy in order]
         expected = policy_value(theirs[0].game.new_initial_state(), theirs)
@@ -60,7 +63,7 @@ def test_value_matches_simulated_matches(make_odds_player: Factory, name: str, m
         make_odds_player(2, 0.97 if mass > 0.9 else mass),
         1500,
     )
-    found = value(tabulate(game, player), tabulate(game, opponent))
+    found = compute_value(tabulate_policy(game, player), tabulate_policy(game, opponent))
     low, high = game.utility_range
     bound = math.sqrt(math.log(2 * 8 * 10_000) / (2 * matches))
     for seat, outcome in enumerate(found.seats):
@@ -77,11 +80,11 @@ def test_value_matches_simulated_matches(make_odds_player: Factory, name: str, m
 
 
 def test_policies_of_different_games_are_an_error() -> None:
-    one, other = (tabulate(load_game(name), RandomPlayer()) for name in ("kuhn_poker", "leduc_poker"))
+    one, other = (tabulate_policy(load_game(name), RandomPlayer()) for name in ("kuhn_poker", "leduc_poker"))
     with pytest.raises(GymposiumError, match="are for different games"):
-        value(one, other)
+        compute_value(one, other)
 
 
 def test_untabulated_seat_has_no_value() -> None:
     with pytest.raises(GymposiumError, match="Tabulate it for this seat"):
-        value(tabulate(load_game("kuhn_poker"), RandomPlayer(), seats=[0]))
+        compute_value(tabulate_policy(load_game("kuhn_poker"), RandomPlayer(), seats=[0]))

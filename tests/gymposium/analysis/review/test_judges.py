@@ -7,7 +7,7 @@ import math
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.analysis.exact import best_response, tabulate, value
+from gymposium.analysis.exact import compute_value, find_best_response, tabulate_policy
 from gymposium.analysis.exact.graph import build_graph
 from gymposium.analysis.exact.minimax import Minimax, list_children
 from gymposium.analysis.exact.players import CfrPlayer
@@ -97,7 +97,11 @@ def test_losses_satisfy_the_performance_difference_lemma(name: str) -> None:
     """The performance difference lemma (Kakade and Langford, 2002): the mean of what the moves give away, over all
     matches against the table, is the difference of the mean returns."""
     game = load_game(name)
-    judge, table, odd = choose_judge(game, "cfr-50"), tabulate(game, CfrPlayer(50)), tabulate(game, OddsPlayer(3))
+    judge, table, odd = (
+        choose_judge(game, "cfr-50"),
+        tabulate_policy(game, CfrPlayer(50)),
+        tabulate_policy(game, OddsPlayer(3)),
+    )
     graph = build_graph(game)
     for seat in (0, 1):
         reach, given = [0.0] * len(graph.positions), []
@@ -113,8 +117,8 @@ def test_losses_satisfy_the_performance_difference_lemma(name: str) -> None:
                 given += [here * p * (max(worth) - one) for p, one in zip(odds, worth, strict=True)]
             for child, p in zip(position.children, odds, strict=True):
                 reach[child] += here * p
-        best = best_response(table).value.seats[seat].mean_return
-        assert math.fsum(given) == pytest.approx(best - value(odd, table).seats[seat].mean_return, abs=1e-9)
+        best = find_best_response(table).value.seats[seat].mean_return
+        assert math.fsum(given) == pytest.approx(best - compute_value(odd, table).seats[seat].mean_return, abs=1e-9)
 
 
 def test_decisions_are_judged_by_seat_knowledge() -> None:

@@ -14,7 +14,7 @@ from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.plugins.host import host
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 RANKS = "23456789TJQKA"
 DECK = [rank + suit for rank in RANKS for suit in "cdhs"]
@@ -296,7 +296,7 @@ def test_distinguishes_illegal_from_unparsable_replies() -> None:
     [seat] = match.to_move()
     legal = match.legal_moves(seat) or []
     texts = ["draw", "pass", "hearts", "10h", "8", "Draw", "play 7c", "8c hearts", "h"]
-    kinds = [read(text, legal, READERS["move"], match.game.move_pattern).kind for text in texts]
+    kinds = [read_reply(text, legal, READERS["move"], match.game.move_pattern).kind for text in texts]
     assert kinds == ["move", "illegal", "illegal", *["unparsable"] * 6]
 
 

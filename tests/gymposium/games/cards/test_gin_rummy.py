@@ -16,7 +16,7 @@ from gymposium.errors import IllegalMove
 from gymposium.games.cards.gin_rummy import GinRummyGame
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Game, Match
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 from ..matches import check_ends_of_ranges, check_readings, engine, parse_lines
 from ..worlds import check_hint_is_found, check_nothing_leaks, check_worlds, chi_square
@@ -107,7 +107,7 @@ def test_prompts_and_results_match_the_rules(params: dict[str, object], seed: in
             assert legal
             assert len(set(legal)) == len(legal)
             for move, action in zip(legal, match.legal_actions(seat), strict=True):
-                assert read(move, legal, READERS["move"], game.move_pattern).kind == "move"
+                assert read_reply(move, legal, READERS["move"], game.move_pattern).kind == "move"
                 theirs = engine(match).action_to_string(seat, action).rpartition("Action: ")[2]
                 ours = move.removeprefix("discard ").removeprefix("lay off ").removeprefix("meld ")
                 assert sorted(ours.replace(" ", "").lower()) == sorted(theirs.replace(" ", "").lower())

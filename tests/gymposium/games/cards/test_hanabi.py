@@ -14,7 +14,7 @@ from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.plugins.host import host
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 COLOURS = ["red", "yellow", "green", "white", "blue"]
 params = st.fixed_dictionaries(
@@ -168,7 +168,7 @@ def play_beside(game: Game, seed: int) -> RulesModel:
         moves = match.legal_moves(told.seat) or []
         assert set(moves) == told.legal()
         for move in moves:
-            assert read(move, moves, READERS["move"], game.move_pattern).kind == "move"
+            assert read_reply(move, moves, READERS["move"], game.move_pattern).kind == "move"
         move = careful(told, moves, rng)
         match.apply({told.seat: move})
         told.play(move, match)
@@ -258,7 +258,7 @@ def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("hanabi").new(3)
     legal = match.legal_moves(0) or []
     texts = ["play 5", "discard 1", "hint P0 red", "hint P1 6", "play 0", "play 6", "hint red", "hint P2 1", "Play 1"]
-    kinds = [read(text, legal, READERS["move"], match.game.move_pattern).kind for text in texts]
+    kinds = [read_reply(text, legal, READERS["move"], match.game.move_pattern).kind for text in texts]
     assert kinds == ["move", "illegal", "illegal", *["unparsable"] * 6]
 
 

@@ -13,7 +13,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter
 from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.plugins.host import host
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 RANKS = "A23456789TJQK"
 DECK = [rank + suit for suit in "shcd" for rank in RANKS]
@@ -132,7 +132,7 @@ def play_beside(game: Game, seed: int) -> RulesModel:
         moves = match.legal_moves(0) or []
         assert set(moves) == told.legal()
         for move in moves:
-            assert read(move, moves, READERS["move"], game.move_pattern).kind == "move"
+            assert read_reply(move, moves, READERS["move"], game.move_pattern).kind == "move"
         move = greedy(moves, rng)
         match.apply({0: move})
         told.play(move, match)
@@ -214,7 +214,7 @@ def test_distinguishes_illegal_from_unparsable_replies() -> None:
     legal = match.legal_moves(0) or []
     texts = ["Ac to foundation", "Qh to Ks", "Kd to empty pile", "end"]
     texts += ["turn up As", "Kh to As", "Qh to empty pile", "10h to Js", "ac to foundation", "Ac"]
-    kinds = [read(text, legal, READERS["move"], match.game.move_pattern).kind for text in texts]
+    kinds = [read_reply(text, legal, READERS["move"], match.game.move_pattern).kind for text in texts]
     assert kinds == ["move", *["illegal"] * 3, *["unparsable"] * 6]
 
 

@@ -13,7 +13,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Event, Match
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 from ..matches import own_parameters
 
@@ -213,6 +213,6 @@ def test_distinguishes_illegal_from_unparsable_replies() -> None:
     unparsable = ["e1", "a5", "g3", "h4", "E4", "e8", "e0", "5e", "e05", "unknown", "unknown 4", "swap"]
     for kind, replies in (("illegal", ["e5"]), ("unparsable", unparsable)):
         for reply in replies:
-            assert read(reply, match.legal_moves(1), READERS["move"], match.game.move_pattern).kind == kind, reply
+            assert read_reply(reply, match.legal_moves(1), READERS["move"], match.game.move_pattern).kind == kind, reply
             with pytest.raises(IllegalMove):
                 match.apply({1: reply})

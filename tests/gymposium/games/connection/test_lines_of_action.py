@@ -11,7 +11,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Event, Match
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 from ..matches import own_parameters
 
@@ -243,6 +243,6 @@ def test_distinguishes_illegal_from_unparsable_replies() -> None:
         ("unparsable", ["b1-b3", "c1xa3", "b1", "i1i3", "b0b2", "B1B3", "b1b3 ."]),
     ):
         for reply in replies:
-            assert read(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind == kind, reply
+            assert read_reply(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind == kind, reply
             with pytest.raises(IllegalMove):
                 match.apply({0: reply})

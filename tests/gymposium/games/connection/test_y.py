@@ -11,7 +11,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Event, Match
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 from ..matches import own_parameters
 
@@ -125,6 +125,6 @@ def test_distinguishes_illegal_from_unparsable_replies() -> None:
     unparsable = ["m1", "l2", "b12", "a13", "a0", "B2", "2b", "b02", "unknown"]
     for kind, replies in (("illegal", ["b2"]), ("unparsable", unparsable)):
         for reply in replies:
-            assert read(reply, match.legal_moves(1), READERS["move"], match.game.move_pattern).kind == kind, reply
+            assert read_reply(reply, match.legal_moves(1), READERS["move"], match.game.move_pattern).kind == kind, reply
             with pytest.raises(IllegalMove):
                 match.apply({1: reply})

@@ -18,7 +18,7 @@ from gymposium.games.hidden_boards.battleship_fleets import draw_fleet
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Event, Match
 from gymposium.plugins.host import host
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 from gymposium_testing import assert_no_leaks
 
 FLEETS = {p.name: p.choices for p in host().game("battleship").parameters}["ship_sizes"]
@@ -195,7 +195,7 @@ def test_fleet_that_fills_the_board_is_refused() -> None:
 def test_anything_but_a_move_is_unparsable() -> None:
     match = load_game("battleship", board_width=10).new(0)
     kinds = {
-        reply: read(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind
+        reply: read_reply(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind
         for reply in ["A1 down", "A10 across", "A10", "H10 down", "K1", "A11", "a1", "A1 up", "A1-A4", "A1  down"]
     }
     assert kinds == {

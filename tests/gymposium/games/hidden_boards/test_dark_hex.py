@@ -16,7 +16,7 @@ from gymposium import load_game
 from gymposium.games.hidden_boards.dark_hex_tries import draw_tries
 from gymposium.games.protocol import Event, Match
 from gymposium.plugins.host import host
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 from gymposium_testing import assert_no_leaks
 
 boards = st.fixed_dictionaries(
@@ -258,9 +258,9 @@ def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("dark_hex", num_rows=11, num_cols=11).load([Event(0, "b2")])
     legal = match.legal_moves(1)
     kinds = {
-        reply: read(reply, legal, READERS["move"], match.game.move_pattern).kind
+        reply: read_reply(reply, legal, READERS["move"], match.game.move_pattern).kind
         for reply in ["b2", "k11", "a12", "l1", "B2", "b", "2b", "b0"]
     }
     assert kinds == {"b2": "move", "k11": "move", **dict.fromkeys(["a12", "l1", "B2", "b", "2b", "b0"], "unparsable")}
     match.apply({1: "b2"})
-    assert read("b2", match.legal_moves(1), READERS["move"], match.game.move_pattern).kind == "illegal"
+    assert read_reply("b2", match.legal_moves(1), READERS["move"], match.game.move_pattern).kind == "illegal"

@@ -12,7 +12,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Event, Match
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 from ..matches import own_parameters, plain_examples
 
@@ -176,7 +176,7 @@ def test_distinguishes_illegal_from_unparsable_replies(size: int, illegal: list[
     legal = match.legal_moves(1)
     for kind, replies in (("illegal", illegal), ("unparsable", unparsable)):
         for reply in replies:
-            assert read(reply, legal, READERS["move"], match.game.move_pattern).kind == kind, reply
+            assert read_reply(reply, legal, READERS["move"], match.game.move_pattern).kind == kind, reply
             with pytest.raises(IllegalMove):
                 match.apply({1: reply})
 

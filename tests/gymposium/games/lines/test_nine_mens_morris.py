@@ -11,7 +11,7 @@ from gymposium import load_game
 from gymposium.errors import IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Event
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 MORRIS: OpenSpielGame = load_game("nine_mens_morris")  # type: ignore[assignment]
 COLOURS, MARKS = ("White", "Black"), "WB"
@@ -20,7 +20,7 @@ Picture = dict[tuple[int, int], str]
 """What is drawn at each place, by line and column."""
 
 
-def picture(match: OpenSpielMatch, seat: int) -> tuple[Picture, dict[str, tuple[int, int]]]:
+def draw_picture(match: OpenSpielMatch, seat: int) -> tuple[Picture, dict[str, tuple[int, int]]]:
     """Return the board as drawn, and the places of its points."""
     *lines, columns = match.observe(seat).text.partition("The board:\n")[2].splitlines()
     drawn = {(y, x): mark for y, line in enumerate(lines) for x, mark in enumerate(line) if x > 1}
@@ -30,7 +30,7 @@ def picture(match: OpenSpielMatch, seat: int) -> tuple[Picture, dict[str, tuple[
     return drawn, points
 
 
-EMPTY, POINTS = picture(MORRIS.new(0), 0)
+EMPTY, POINTS = draw_picture(MORRIS.new(0), 0)
 NAMES = {place: point for point, place in POINTS.items()}
 
 
@@ -109,7 +109,7 @@ def parse_limit() -> int:
 def check_position(match: OpenSpielMatch, account: RulesModel) -> None:
     listed = [" ".join(point for point in POINTS if point in men) or "none" for men in account.men]
     for seat in (0, 1):
-        drawn, points = picture(match, seat)
+        drawn, points = draw_picture(match, seat)
         assert points == POINTS
         men = [{point for point, place in points.items() if drawn[place] == mark} for mark in MARKS]
         assert men == list(account.men)
@@ -249,7 +249,7 @@ def test_tensor_holds_what_the_board_does_not_show() -> None:
 )
 def test_replies_are_classified(reply: str, kind: str) -> None:
     match = MORRIS.new(0)
-    assert read(reply, match.legal_moves(0), READERS["move"], MORRIS.move_pattern).kind == kind
+    assert read_reply(reply, match.legal_moves(0), READERS["move"], MORRIS.move_pattern).kind == kind
     if kind != "move":
         with pytest.raises(IllegalMove):
             match.apply({0: reply})

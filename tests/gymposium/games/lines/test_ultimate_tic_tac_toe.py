@@ -11,7 +11,7 @@ import pytest
 from gymposium import load_game
 from gymposium.errors import IllegalMove
 from gymposium.games.protocol import Event, Match
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 NUMBERS = range(1, 10)
 THREES = [{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {1, 4, 7}, {2, 5, 8}, {3, 6, 9}, {1, 5, 9}, {3, 5, 7}]
@@ -159,6 +159,8 @@ def test_distinguishes_illegal_from_unparsable_replies(moves: list[str], illegal
     unparsable = ["5", "board5", "Board 5", "board 0", "board 10", "5/0", "10/1", "5-3", "53", "5/3.", "board 5/3"]
     for kind, replies in (("illegal", illegal), ("unparsable", unparsable)):
         for reply in replies:
-            assert read(reply, match.legal_moves(seat), READERS["move"], match.game.move_pattern).kind == kind, reply
+            assert read_reply(reply, match.legal_moves(seat), READERS["move"], match.game.move_pattern).kind == kind, (
+                reply
+            )
             with pytest.raises(IllegalMove):
                 match.apply({seat: reply})

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game
 from gymposium.games.protocol import CHANCE, Event, Match
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 from gymposium_testing import assert_no_leaks
 
 from ..matches import own_parameters
@@ -197,5 +197,7 @@ def test_parameter_ranges_are_playable_at_both_ends() -> None:
 def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("bargaining").new(3)
     replies = ["take 0 0 0", "take 7 7 7", "agree", "take 1 1", "Take 0 0 0", "take 10 0 0", "offer 1 1 1", "I agree"]
-    kinds = [read(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind for reply in replies]
+    kinds = [
+        read_reply(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind for reply in replies
+    ]
     assert kinds == ["move", "illegal", "illegal", *["unparsable"] * 5]

@@ -13,7 +13,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter
 from gymposium.games.protocol import Match
 from gymposium.plugins.host import host
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 from gymposium_testing import check_leaks
 
 boards = st.fixed_dictionaries(
@@ -161,5 +161,5 @@ def test_parameter_limits_are_enforced() -> None:
 def test_anything_but_a_direction_is_unparsable() -> None:
     match = load_game("coin_game").new(0)
     for reply in [*STEPS, "Up", "stay", "up right", "u", ""]:
-        kind = read(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind
+        kind = read_reply(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind
         assert kind == ("move" if reply in STEPS else "unparsable")

@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from gymposium import load_game
 from gymposium.games.protocol import CHANCE, Event, Match
 from gymposium.plugins.host import host
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 from gymposium_testing import assert_no_leaks
 
 params_sets = st.fixed_dictionaries(
@@ -209,5 +209,7 @@ def test_parameter_ranges_are_playable_at_both_ends() -> None:
 def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("negotiation").new(3)
     replies = ["take 0 0 0", "agree", "say abc", "take 1 1", "take 6 0 0", "say abf", "say ab", "Say abc", "hello"]
-    kinds = [read(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind for reply in replies]
+    kinds = [
+        read_reply(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind for reply in replies
+    ]
     assert kinds == ["move", "illegal", "illegal", *["unparsable"] * 6]

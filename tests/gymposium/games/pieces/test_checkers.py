@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielMatch
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 from ..matches import own_parameters, plain_examples
 
@@ -252,7 +252,7 @@ def test_tensor_shows_the_side_and_the_quiet_moves() -> None:
 )
 def test_replies_are_classified(reply: str, kind: str) -> None:
     match = load_game("checkers").new(0)
-    assert read(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind == kind
+    assert read_reply(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind == kind
     if kind != "move":
         with pytest.raises(IllegalMove):
             match.apply({0: reply})

@@ -13,7 +13,7 @@ from gymposium import load_game
 from gymposium.errors import IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Event
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 CHESS: OpenSpielGame = load_game("chess")  # type: ignore[assignment]
 ROOK = ((1, 0), (-1, 0), (0, 1), (0, -1))
@@ -382,7 +382,7 @@ def test_match_length_stays_below_the_bound() -> None:
 )
 def test_replies_are_classified(reply: str, kind: str) -> None:
     match = CHESS.new(0)
-    assert read(reply, match.legal_moves(1), READERS["move"], CHESS.move_pattern).kind == kind
+    assert read_reply(reply, match.legal_moves(1), READERS["move"], CHESS.move_pattern).kind == kind
     if kind != "move":
         with pytest.raises(IllegalMove):
             match.apply({1: reply})

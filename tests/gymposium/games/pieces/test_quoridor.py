@@ -13,7 +13,7 @@ from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Event
 from gymposium.plugins.host import host
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 MARKS = "xo"
 WAYS = ((0, 1), (0, -1), (1, 0), (-1, 0))
@@ -271,7 +271,7 @@ def test_tensor_shows_the_side_and_the_moves() -> None:
 )
 def test_replies_are_classified(reply: str, kind: str) -> None:
     match = load_game("quoridor").new(0)
-    assert read(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind == kind
+    assert read_reply(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind == kind
     if kind != "move":
         with pytest.raises(IllegalMove):
             match.apply({0: reply})

@@ -15,7 +15,7 @@ from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.plugins.host import host
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 RANKS = "23456789TJQKA"
 ROUNDS = ["before the flop", "flop", "turn", "river"]
@@ -202,7 +202,7 @@ def test_play_agrees_with_the_rules_model(params: dict[str, int], seed: int) -> 
         assert match.to_move() == (told.names.index(name),)
         moves = match.legal_moves(told.names.index(name)) or []
         for move in moves:
-            assert read(move, moves, READERS["move"], game.move_pattern).kind == "move"
+            assert read_reply(move, moves, READERS["move"], game.move_pattern).kind == "move"
         move = rng.choice(moves[1:] if rng.random() < bold and len(moves) > 1 else moves)
         match.apply({told.names.index(name): move})
         told.play(name, move)
@@ -338,7 +338,9 @@ def test_extreme_tables_are_playable_at_any_length(params: dict[str, object]) ->
 def test_distinguishes_illegal_from_unparsable_replies() -> None:
     match = load_game("universal_poker").new(1)
     legal, pattern = match.legal_moves(1), match.game.move_pattern
-    kinds = {m: read(m, legal, READERS["move"], pattern).kind for m in ["call", "check", "raise", "pot 6", "Fold", ""]}
+    kinds = {
+        m: read_reply(m, legal, READERS["move"], pattern).kind for m in ["call", "check", "raise", "pot 6", "Fold", ""]
+    }
     assert kinds == {
         "call": "move",
         "check": "illegal",

@@ -10,7 +10,7 @@ from gymposium import load_game
 from gymposium.errors import IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Match
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 ROWS = ("ABCDEF", "abcdef")
 SEATS = ("South", "North")
@@ -131,7 +131,7 @@ def test_distinguishes_illegal_from_unparsable_replies() -> None:
         "move": ["A", "F"],
     }.items():
         for reply in replies:
-            assert read(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind == kind, reply
+            assert read_reply(reply, match.legal_moves(0), READERS["move"], match.game.move_pattern).kind == kind, reply
             if kind != "move":
                 with pytest.raises(IllegalMove):
                     match.apply({0: reply})

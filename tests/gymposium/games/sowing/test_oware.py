@@ -14,7 +14,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove, WrongSeat
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Match
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 LIMIT = 400
 
@@ -224,7 +224,7 @@ def test_distinguishes_illegal_from_unparsable_replies() -> None:
         "move": ["a", "f"],
     }.items():
         for reply in replies:
-            assert read(reply, match.legal_moves(1), READERS["move"], match.game.move_pattern).kind == kind, reply
+            assert read_reply(reply, match.legal_moves(1), READERS["move"], match.game.move_pattern).kind == kind, reply
             if kind != "move":
                 with pytest.raises(IllegalMove):
                     match.apply({1: reply})

@@ -12,7 +12,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Match
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 Board = dict[str, str]
 """What stands on each square, by name."""
@@ -168,7 +168,7 @@ def test_distinguishes_illegal_from_unparsable_replies() -> None:
         "move": ["d9", "h5"],
     }.items():
         for reply in replies:
-            assert read(reply, legal, READERS["move"], match.game.move_pattern).kind == kind, reply
+            assert read_reply(reply, legal, READERS["move"], match.game.move_pattern).kind == kind, reply
             if kind != "move":
                 with pytest.raises(IllegalMove):
                     match.apply({0: reply})

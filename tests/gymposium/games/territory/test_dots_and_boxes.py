@@ -13,7 +13,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, IllegalMove
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Event, Match
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 
 from ..matches import plain_examples
 
@@ -188,7 +188,7 @@ def test_distinguishes_illegal_from_unparsable_replies() -> None:
         "move": ["b1c1", "d3d4", "a1a2"],
     }.items():
         for reply in replies:
-            assert read(reply, legal, READERS["move"], match.game.move_pattern).kind == kind, reply
+            assert read_reply(reply, legal, READERS["move"], match.game.move_pattern).kind == kind, reply
             if kind != "move":
                 with pytest.raises(IllegalMove):
                     match.apply({1: reply})

@@ -16,7 +16,7 @@ from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Match
 from gymposium.plugins.host import host
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 from gymposium_testing import assert_no_leaks
 
 SEATS = ["North", "East", "South", "West"]
@@ -351,7 +351,7 @@ def test_distinguishes_illegal_from_unparsable_replies() -> None:
     kinds = {"SA": "illegal", "double": "illegal", "redouble": "illegal", "1NT": "move", "7C": "move", "pass": "move"}
     kinds |= {"8C": "unparsable", "1N": "unparsable", "As": "unparsable", "D10": "unparsable", "Pass": "unparsable"}
     for text, kind in kinds.items():
-        assert read(text, legal, READERS["move"], match.game.move_pattern).kind == kind
+        assert read_reply(text, legal, READERS["move"], match.game.move_pattern).kind == kind
 
 
 # -- worlds

@@ -16,7 +16,7 @@ from gymposium import load_game
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Match
 from gymposium.plugins.host import host
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 from gymposium_testing import assert_no_leaks
 
 SEATS = ["North", "East", "South", "West"]
@@ -276,9 +276,9 @@ def test_distinguishes_illegal_from_unparsable_replies() -> None:
     [seat] = match.to_move()
     legal = match.legal_moves(seat)
     for text, kind in [("alone", "illegal"), ("9c", "illegal"), ("pass", "move"), ("8c", "unparsable")]:
-        assert read(text, legal, READERS["move"], match.game.move_pattern).kind == kind
+        assert read_reply(text, legal, READERS["move"], match.game.move_pattern).kind == kind
     for text in ("Pass", "order up", "hearts.", "9C", "10h", "J"):
-        assert read(text, legal, READERS["move"], match.game.move_pattern).kind == "unparsable"
+        assert read_reply(text, legal, READERS["move"], match.game.move_pattern).kind == "unparsable"
 
 
 def test_prompt_corrects_the_engines_text_on_trump() -> None:

@@ -13,7 +13,7 @@ import pytest
 from gymposium import load_game
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Match
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 from gymposium_testing import assert_no_leaks
 
 SEATS = ["North", "East", "South", "West"]
@@ -252,7 +252,7 @@ def test_distinguishes_illegal_from_unparsable_replies() -> None:
     kinds = {"2c": "illegal", "nil": "move", "13": "move", "1": "move", "0": "unparsable", "14": "unparsable"}
     kinds |= {"Nil": "unparsable", "2C": "unparsable", "10c": "unparsable", "bid 3": "unparsable"}
     for text, kind in kinds.items():
-        assert read(text, legal, READERS["move"], match.game.move_pattern).kind == kind
+        assert read_reply(text, legal, READERS["move"], match.game.move_pattern).kind == kind
 
 
 # -- worlds

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gymposium.errors import BadOption
-from gymposium.replies.reading import bind_reader, get_reader, read
+from gymposium.replies.reading import bind_reader, get_reader, read_reply
 from gymposium.tasks.tools import Call, Tool, format_calls
 from gymposium.tasks.tools.dialects import DIALECTS, Dialect
 
@@ -30,7 +30,7 @@ def test_written_calls_are_read_back(name: str, call: Call) -> None:
     how = bind_reader(get_reader(f"tools-{name}"), (_typed(),), "a game")
     reply = how.answer(format_calls([call]))
     for text in (reply, f"  {reply}\n", f"<think>\nIt may be </tool_call>.\n</think>\n\n{reply}"):
-        reading = read(text, None, how, None, calls=True)
+        reading = read_reply(text, None, how, None, calls=True)
         assert (reading.kind, reading.move) == ("move", format_calls([call]))
 
 
@@ -56,7 +56,7 @@ def test_other_text_is_unparsable(dialect: Dialect) -> None:
         call.replace("1", "NaN"), call.replace("1", "[" * 9_999),
     )  # fmt: skip
     for text in spoilt:
-        assert read(text, None, how, None, calls=True).kind == "unparsable", text
+        assert read_reply(text, None, how, None, calls=True).kind == "unparsable", text
 
 
 def test_duplicate_argument_is_unparsable() -> None:
@@ -67,7 +67,7 @@ def test_duplicate_argument_is_unparsable() -> None:
 def test_surrogate_in_an_argument_is_unparsable() -> None:
     how = bind_reader(get_reader("tools-hermes"), (TOOL,), "a game")
     text = '<tool_call>{"name": "find", "arguments": {"text": "\\ud800"}}</tool_call>'
-    assert read(text, None, how, None, calls=True).kind == "unparsable"
+    assert read_reply(text, None, how, None, calls=True).kind == "unparsable"
 
 
 def test_game_without_tools_refuses_call_readers() -> None:
@@ -77,9 +77,9 @@ def test_game_without_tools_refuses_call_readers() -> None:
 
 def test_other_readers_read_a_call_as_one_json_line() -> None:
     line = format_calls([Call("find", {"text": "a"})])
-    assert read(line.replace(" ", ""), None, get_reader("move"), None, calls=True).move == line
-    assert read(f"<think>x</think><move>{line}</move>", None, get_reader("tags"), None, calls=True).move == line
-    assert read("find a", None, get_reader("move"), None, calls=True).kind == "unparsable"
+    assert read_reply(line.replace(" ", ""), None, get_reader("move"), None, calls=True).move == line
+    assert read_reply(f"<think>x</think><move>{line}</move>", None, get_reader("tags"), None, calls=True).move == line
+    assert read_reply("find a", None, get_reader("move"), None, calls=True).kind == "unparsable"
 
 
 MIXED = Tool(

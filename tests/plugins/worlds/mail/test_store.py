@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from gymposium.util.child_process import python_command, python_environment
+from gymposium.util.child_process import make_python_command, make_python_environment
 from gymposium_worlds.mail.making.mailbox import make_mailbox
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.store import Query, Store, fill_database, split_words
@@ -121,8 +121,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_killed_process_leaves_no_file(tmp_path: Path) -> None:
     folders = {name: str(tmp_path) for name in ("TMPDIR", "SQLITE_TMPDIR")}
     done = subprocess.run(
-        python_command("-c", KILLED),
-        env={**python_environment(), **folders},
+        make_python_command("-c", KILLED),
+        env={**make_python_environment(), **folders},
         capture_output=True,
         text=True,
         check=False,

@@ -32,7 +32,7 @@ class TokenRow:
     """The index of the token's turn, counted from 0 over all rows. -1 where the mask is 0."""
 
 
-def token_rows(turns: Sequence[TurnTokens]) -> list[TokenRow]:
+def make_token_rows(turns: Sequence[TurnTokens]) -> list[TokenRow]:
     """Convert the turns of one seat in one match, in order, to rows. A turn continues the previous turn's row if its
     prompt begins with all tokens of that turn. Otherwise it begins a new row.
 

@@ -21,7 +21,7 @@ from gymposium.tasks.tools.dialects import DIALECTS
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.durable import replace_text
 from gymposium.util.plain_file import read_plain_text
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_agents.chat.context import parse_context
 from gymposium_agents.chat.tokens import History
 from gymposium_agents.modeling.model_files import MOST_SETTINGS_BYTES
@@ -112,7 +112,7 @@ class PlayerSettings:
     @classmethod
     def _read(cls, file: Path) -> Self:
         try:
-            values = strict_json(read_plain_text(file, MOST_SETTINGS_BYTES))
+            values = parse_strict_json(read_plain_text(file, MOST_SETTINGS_BYTES))
         except OSError as error:
             raise BadOption(f"Cannot read {file} ({error.strerror}). Delete it to use the defaults.") from error
         except ValueError as error:

@@ -66,7 +66,7 @@ def _group_measures(overall: Score) -> Iterator[tuple[str, Measures]]:
         yield "if ended", reported  # matches that ended early report nothing
     usage: Measures = {}
     if overall.completion_tokens:
-        usage["prompt tokens"] = lambda score: f"{prompt_tokens_per_move(score):.1f}"
+        usage["prompt tokens"] = lambda score: f"{compute_prompt_tokens_per_move(score):.1f}"
         usage["reply tokens"] = lambda score: _format_tokens(score.tokens_per_move())
     if overall.seconds:
         usage["seconds"] = lambda score: str(score.seconds_per_move())
@@ -78,7 +78,7 @@ def _format_tokens(estimate: Estimate) -> str:
     return f"{estimate.value:.1f} [{estimate.low:.1f}, {estimate.high:.1f}]".replace("nan", "–")
 
 
-def prompt_tokens_per_move(score: Score) -> float:
+def compute_prompt_tokens_per_move(score: Score) -> float:
     """Return the mean prompt tokens per reply, over replies with known counts."""
     return score.prompt_tokens / len(score.completion_tokens) if score.completion_tokens else math.nan
 

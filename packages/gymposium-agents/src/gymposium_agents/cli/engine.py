@@ -11,7 +11,7 @@ import typer
 from rich.table import Column, Table
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import print_note, show_status, stdout_console
+from gymposium.cli.text import make_stdout_console, print_note, show_status
 from gymposium.errors import BadOption
 
 command = typer.Typer(
@@ -124,7 +124,7 @@ def start_server(
             with show_status("Loading the model"):
                 server.start()
             print_note("Ready. Press Ctrl-C to stop it. Player that uses it:")
-            stdout_console().print(f"lm:{model}?engine={server.url}", soft_wrap=True)
+            make_stdout_console().print(f"lm:{model}?engine={server.url}", soft_wrap=True)
             while not ended.wait(1.0):
                 if not server.alive:
                     print_note("The server died. Restarting it.")
@@ -167,9 +167,9 @@ def show_servers(as_json: JsonOption = False) -> None:
         print_json({"home": str(home.root), "installed": installed, "servers": shown})
         return
     version = f"vLLM {installed['version']}, {installed['build']} build" if installed else "nothing is installed"
-    stdout_console().print(f"{home.root}: {version}", soft_wrap=True)
+    make_stdout_console().print(f"{home.root}: {version}", soft_wrap=True)
     if not servers:
-        stdout_console().print("No server is running.")
+        make_stdout_console().print("No server is running.")
         return
     table = Table(
         *(Column(heading, overflow="fold") for heading in ("port", "state", "model", "adapters", "log")), box=None
@@ -177,7 +177,7 @@ def show_servers(as_json: JsonOption = False) -> None:
     for running, state in servers:
         adapters = f"to rank {running.lora_rank}" if running.lora_rank else "none"
         table.add_row(str(running.port), state, running.model, adapters, running.log)
-    stdout_console().print(table)
+    make_stdout_console().print(table)
 
 
 @command.command("stop")

@@ -14,7 +14,7 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import ScheduleOption, count_withheld, note_failed_replies, note_repeats
 from gymposium.cli.resume import OutOption, ResumeOption, check_settings, list_names_to_allow
 from gymposium.cli.series import open_run, play_series
-from gymposium.cli.text import print_note, stdout_console
+from gymposium.cli.text import make_stdout_console, print_note
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
@@ -221,7 +221,7 @@ def command(
     elif played.finished:
         _print(plan, protocol, results)
         if exact_figures is not None:
-            exact_figures.show(stdout_console())
+            exact_figures.show(make_stdout_console())
     overall = [evaluation.overall for _, _, evaluation in results]
     note_failed_replies(plan.player, overall, count_withheld([made[plan.player]]))
     print_note(f"Recorded in {folder.matches}")
@@ -333,7 +333,7 @@ def list_changed_settings(plan: Plan, protocol: Preset) -> list[str]:
 
 
 def _print(plan: Plan, protocol: Preset | None, results: Sequence[tuple[Game, str, Evaluation]]) -> None:
-    console = stdout_console()
+    console = make_stdout_console()
     name, _, options = plan.player.partition("?")
     if protocol is not None:
         console.print(f"Preset {protocol.name}: {protocol.source}", soft_wrap=True)

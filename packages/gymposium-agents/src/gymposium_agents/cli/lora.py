@@ -10,7 +10,7 @@ import typer
 from rich.table import Column, Table
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import print_note, print_text, show_status, stdout_console
+from gymposium.cli.text import make_stdout_console, print_note, print_text, show_status
 from gymposium.errors import GymposiumError
 from gymposium.util.writable import check_writable
 from gymposium_agents.chat.tokens import Policy
@@ -57,7 +57,7 @@ def list_adapters(directory: StoreArgument, as_json: JsonOption = False) -> None
     table = Table("name", "version", "", Column("path", overflow="fold"), box=None)
     for row in adapters:
         table.add_row(str(row["name"]), str(row["version"]), "current" if row["current"] else "", str(row["path"]))
-    stdout_console().print(table)
+    make_stdout_console().print(table)
 
 
 @command.command("rollback")
@@ -134,7 +134,7 @@ def show_adapter(
         f"asked with   {asked or 'not said (no player.json): as any model is'}",
         f"vLLM         {'no: ' + '; '.join(reasons) if reasons else 'can serve it'}",
     ):
-        print_text(stdout_console(), line)
+        print_text(make_stdout_console(), line)
 
 
 @command.command("merge")
@@ -215,7 +215,7 @@ def push(
     if as_json:
         print_json(asdict(pushed))
         return
-    print_text(stdout_console(), f"Pushed {', '.join(pushed.files)}")
+    print_text(make_stdout_console(), f"Pushed {', '.join(pushed.files)}")
     if pushed.left_out:
-        print_text(stdout_console(), f"Left out {', '.join(pushed.left_out)}")
-    print_text(stdout_console(), pushed.url)
+        print_text(make_stdout_console(), f"Left out {', '.join(pushed.left_out)}")
+    print_text(make_stdout_console(), pushed.url)

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import print_note, stdout_console
-from gymposium.plugins.command_line import command_line
+from gymposium.cli.text import make_stdout_console, print_note
+from gymposium.plugins.command_line import format_command_line
 from gymposium.util.writable import check_writable
 
 command = typer.Typer(
@@ -51,14 +51,16 @@ def fetch_model(
     gymposium eval "lm:models/smollm2?reply=move&prompt=compact" --game tic_tac_toe
     gymposium train --game tic_tac_toe --model models/smollm2
     """
-    from gymposium_agents.models.fetching import MODELS, fetch
+    from gymposium_agents.models.fetching import MODELS, download_model
 
     if into is not None:
         check_writable("--out", into)
-    directory = fetch(name, into, say=print_note)
+    directory = download_model(name, into, say=print_note)
     if as_json:
         print_json({"model": str(directory), "title": MODELS[name].title, "license": MODELS[name].licence_name})
         return
     print_note(f"{MODELS[name].title}. Play and train it:")
-    stdout_console().print(f"lm:{directory}", soft_wrap=True)
-    stdout_console().print(command_line("train", "--game", "tic_tac_toe", "--model", str(directory)), soft_wrap=True)
+    make_stdout_console().print(f"lm:{directory}", soft_wrap=True)
+    make_stdout_console().print(
+        format_command_line("train", "--game", "tic_tac_toe", "--model", str(directory)), soft_wrap=True
+    )

@@ -25,7 +25,7 @@ from gymposium.cli.resume import (
     reject_unused,
 )
 from gymposium.cli.series import open_run, play_series
-from gymposium.cli.text import print_note, stdout_console
+from gymposium.cli.text import make_stdout_console, print_note
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import explain_access, load_game
@@ -33,8 +33,8 @@ from gymposium.match import FORFEIT, read_schedule
 from gymposium.match.seating import make_tag, round_up_matches
 from gymposium.players.grammar import reject_person
 from gymposium.players.protocol import Player
-from gymposium.plugins.allowed import allow
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.allowed import allow_names
+from gymposium.plugins.command_line import format_command_line
 from gymposium.records import Record
 from gymposium.replies.prompt import PROMPT_VERSION
 from gymposium.replies.reading import bind_reader
@@ -260,7 +260,7 @@ class _Session:
         self.texts = split_names(settings.players)
         self.allow = [*list_names_to_allow([settings.game], self.texts), *find_powerful_options(settings.server_option)]
         if explain_access(self.game.name):
-            allow(self.game.name)  # the user typed or allowed it, and the records of the run name it
+            allow_names(self.game.name)  # the user typed or allowed it, and the records of the run name it
         thinking = "true" if settings.thinking else "false"
         player_settings = PlayerSettings().with_options(
             {"context": settings.context, "reply": settings.reply, "prompt": settings.prompt, "thinking": thinking}
@@ -303,7 +303,7 @@ class _Session:
         settings, counts, data = self.settings, self.data, "".join(self._lines)
         if not data:  # the same settings would keep nothing again
             keeps_all, plays_more = (
-                command_line("synth", "--resume", str(folder.path), *changed, allow=self.allow)
+                format_command_line("synth", "--resume", str(folder.path), *changed, allow=self.allow)
                 for changed in (("--keep", "all"), ("-n", str(2 * settings.matches)))
             )
             raise GymposiumError(
@@ -344,7 +344,7 @@ class _Session:
             f"  left out  {_format_reasons(counts)}",
             *([f"  passed over as duplicates  {quantity(counts.duplicates, 'line')}"] if wanted.dedupe else []),
         ):
-            stdout_console().print(line, soft_wrap=True)
+            make_stdout_console().print(line, soft_wrap=True)
 
 
 def read_seats(text: str, game: Game) -> tuple[int, ...] | None:

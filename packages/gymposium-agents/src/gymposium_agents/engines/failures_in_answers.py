@@ -11,7 +11,7 @@ import json
 import re
 from typing import Any
 
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_agents.engines.api_errors import NOT_AN_ANSWER, extract_error_words
 
 _UNKNOWN = 502
@@ -66,7 +66,7 @@ def find_failure(body: bytes) -> tuple[int, bytes] | None:
 def parse_answer(body: bytes) -> Any:
     """Parse a JSON answer. Integers of more than 64 bits are allowed, because unused fields may contain them. Raises
     `ValueError` for any other body."""
-    return strict_json(body.decode("utf-8"), any_integer=True)
+    return parse_strict_json(body.decode("utf-8"), any_integer=True)
 
 
 def find_first_choice(answer: Any) -> Any:

@@ -24,7 +24,7 @@ from gymposium_agents.modeling.forward import (
     PrefilledBatch,
     Tokens,
     compute_completion_logits,
-    extend,
+    extend_batch,
     split_into_chunks,
 )
 from gymposium_agents.modeling.linear import speed_up_linear_layers
@@ -215,7 +215,7 @@ class TransformersEngine:
             for reply in live:
                 node[id(reply)] = index[node[id(reply)], reply.ids[-1]]
             new = torch.tensor([[token] for _, token in nodes], device=batch.logits.device)
-            extend(model, batch, [parent for parent, _ in nodes], new, torch.ones_like(new))
+            extend_batch(model, batch, [parent for parent, _ in nodes], new, torch.ones_like(new))
 
     def _split_first_batch(self, replies: list[_Reply]) -> tuple[list[_Reply], list[_Reply]]:
         """Return the replies to sample together, and the rest. The replies to sample fit into the budgets, which count

@@ -10,7 +10,7 @@ from gymposium.errors import UnratedGroup
 from gymposium.replies.delimiters import strip_turn_tokens
 from gymposium.replies.reading import MAX_REPLY
 from gymposium.replies.thoughts import remove_thoughts
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium.util.visible import quantity
 
 CUT_OFF = "the judge's answer was cut off"
@@ -64,7 +64,7 @@ def _parse_json(text: str) -> Any:
     if text.startswith(_FENCE) and text.endswith(_FENCE) and len(text) >= 2 * len(_FENCE):
         text = text[len(_FENCE) : -len(_FENCE)].removeprefix("json").strip()
     try:
-        return strict_json(text)
+        return parse_strict_json(text)
     except ValueError:
         return None
 

@@ -17,7 +17,7 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntry
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-from gymposium.errors import BadOption, GymposiumError, describe
+from gymposium.errors import BadOption, GymposiumError, describe_error
 from gymposium_agents.lora.files import CONFIG, MAX_RANK, PLAYER, WEIGHTS, Adapter, check_target_names, read_adapter
 from gymposium_agents.lora.patterns import check_patterns
 from gymposium_agents.modeling.sources import is_only_local
@@ -100,7 +100,8 @@ def load_lora(model: Any, adapter: str | Path) -> Any:
             return PeftModel.from_pretrained(model, str(directory))
     except Exception as error:  # PEFT raises errors of all kinds for odd values in a config
         raise GymposiumError(
-            f"PEFT cannot load the adapter {str(adapter)!r}: {describe(error).rstrip('.')}. Save the adapter again."
+            f"PEFT cannot load the adapter {str(adapter)!r}: {describe_error(error).rstrip('.')}. Save the "
+            f"adapter again."
         ) from error
 
 

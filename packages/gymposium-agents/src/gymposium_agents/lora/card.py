@@ -12,7 +12,7 @@ from huggingface_hub import ModelCardData
 
 from gymposium.errors import GymposiumError
 from gymposium.util.plain_file import read_plain_text
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_agents.lora.files import PLAYER, Adapter
 from gymposium_agents.lora.trained import TrainingSummary
 from gymposium_agents.modeling.sources import find_title
@@ -61,7 +61,7 @@ def read_player_settings(directory: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        settings = strict_json(read_plain_text(file))
+        settings = parse_strict_json(read_plain_text(file))
     except ValueError as error:
         raise GymposiumError(f"{file} cannot be read: {error}. Correct or remove it.") from error
     if not isinstance(settings, dict):

@@ -11,7 +11,7 @@ from typing import Any
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.util.plain_file import read_plain_text
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_agents.lora.fields import find_wrong_fields
 from gymposium_agents.modeling.model_files import check_plain_files
 
@@ -98,7 +98,7 @@ def read_adapter(directory: str | Path) -> Adapter:
                 f"adapter_config.json and adapter_model.safetensors."
             )
     try:
-        config = strict_json(read_plain_text(directory / CONFIG))
+        config = parse_strict_json(read_plain_text(directory / CONFIG))
         with safe_open(directory / WEIGHTS, framework="np") as file:
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  # not a dict
             shapes = {name: tuple(part.get_shape()) for name, part in slices.items()}

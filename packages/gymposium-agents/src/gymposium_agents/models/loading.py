@@ -15,7 +15,7 @@ from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidat
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
-from gymposium.errors import BadOption, GymposiumError, describe
+from gymposium.errors import BadOption, GymposiumError, describe_error
 from gymposium.util.settings import NoSettings
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.controls import is_panic
@@ -88,7 +88,8 @@ def _translate_damage_errors(name: str | Path) -> Iterator[None]:
         if not (isinstance(error, _DAMAGE) or type(error) is Exception or is_panic(error)):
             raise
         raise GymposiumError(
-            f"The files of the model {str(name)!r} are damaged ({describe(error)}). Download or save the model again."
+            f"The files of the model {str(name)!r} are damaged ({describe_error(error)}). Download or save the "
+            f"model again."
         ) from error
 
 

@@ -19,7 +19,7 @@ from gymposium.errors import GymposiumError
 from gymposium.match.result import check_integer
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask
-from gymposium.replies.reading import LenientReader, Reader, TagsReader, read
+from gymposium.replies.reading import LenientReader, Reader, TagsReader, read_reply
 from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
 from gymposium_agents.chat.chat import Chat
@@ -105,14 +105,14 @@ def estimate_distributions(player: PromptedModel, asks: Sequence[Ask], samples: 
     check_integer("samples", samples, least=1)
     legal, prompts = [_list_legal_moves(ask) for ask in asks], [_make_prompt(player, ask) for ask in asks]
 
-    def requests() -> Iterator[tuple[int, TokenRequest]]:
+    def list_requests() -> Iterator[tuple[int, TokenRequest]]:
         for i, (ask, prompt) in enumerate(zip(asks, prompts, strict=True)):
             for sample in range(samples):
                 rng = stream(ask.seed, "distribution", ask.seat, ask.turn, sample)
                 yield i, TokenRequest(prompt, rng, player.policy, conversation=make_conversation_name(ask))
 
     counts: list[Counter[str | None]] = [Counter() for _ in asks]
-    waiting = requests()
+    waiting = list_requests()
     while part := [*islice(waiting, AT_ONCE)]:
         completions = player.engine.generate([request for _, request in part], player.sampling)
         for (i, _), completion in zip(part, completions, strict=True):
@@ -172,7 +172,7 @@ def _select_fitting_moves(
 def _read_move(player: PromptedModel, ask: Ask, completion: Completion) -> str | None:
     """Return the legal move that a completion plays, or None."""
     text, cut_off = player.chat.read(completion.ids), completion.finish_reason == "length"
-    reading = read(text, ask.legal_moves, player.reader, ask.game.move_pattern, cut_off=cut_off)
+    reading = read_reply(text, ask.legal_moves, player.reader, ask.game.move_pattern, cut_off=cut_off)
     return reading.move if reading.kind == "move" else None
 
 

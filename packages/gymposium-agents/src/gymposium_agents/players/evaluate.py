@@ -58,7 +58,7 @@ def check_share(matches: int, game: Game) -> None:
         )
 
 
-def evaluate(
+def evaluate_player(
     player: Player,
     opponent: Player | None,
     game: Game,

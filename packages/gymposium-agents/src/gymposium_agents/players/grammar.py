@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 from gymposium.errors import BadOption
 from gymposium.players.identity import digest_file
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import EngineSpec
 from gymposium.records import Problem
@@ -104,7 +104,8 @@ def find_trained_model(run: Path) -> tuple[str, str | None]:
         return start or _read_base_model(run), str(run / "adapter")
     if "cold_start" not in complete:
         raise BadOption(
-            f"The run {run} has not trained a model yet. Resume it:  " + command_line("train", "--resume", str(run))
+            f"The run {run} has not trained a model yet. Resume it:  "
+            + format_command_line("train", "--resume", str(run))
         )
     return str(run / "cold_start"), None
 

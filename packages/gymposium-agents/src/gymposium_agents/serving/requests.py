@@ -16,7 +16,7 @@ from typing import Any
 
 from gymposium.http.requests import RequestRefusal
 from gymposium.tasks.tools import Call, Tool
-from gymposium.util.strict_json import check_depth, strict_json
+from gymposium.util.strict_json import check_depth, parse_strict_json
 from gymposium.util.visible import is_encodable
 from gymposium_agents.chat.tokens import Message
 
@@ -236,7 +236,7 @@ def _read_call(where: str, given: Any) -> tuple[str, Call]:
     match given:
         case {"id": str(name), "function": {"name": str(tool), "arguments": str(arguments)}}:
             try:
-                values = strict_json(arguments or "{}", any_integer=True)
+                values = parse_strict_json(arguments or "{}", any_integer=True)
                 check_depth(values)
             except ValueError as error:
                 raise BadRequest(

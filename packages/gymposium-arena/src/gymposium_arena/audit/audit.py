@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from gymposium.errors import GymposiumError, describe
+from gymposium.errors import GymposiumError, describe_error
 from gymposium.records import FORMAT, Record, find_first_difference
 from gymposium.util.isolated import CallFailed, call_isolated
 from gymposium_arena.audit import inspect_ai, kaggle, openspiel, textarena
@@ -98,7 +98,7 @@ def _read_episode(form: Format, data: Mapping[str, Any], where: str, agents: tup
         except CallFailed as error:
             episode.problems.append(str(error))
     except Exception as error:  # noqa: BLE001 - an engine may raise anything for an untrusted log
-        episode.problems.append(str(error) if isinstance(error, GymposiumError) else describe(error))
+        episode.problems.append(str(error) if isinstance(error, GymposiumError) else describe_error(error))
     return episode
 
 

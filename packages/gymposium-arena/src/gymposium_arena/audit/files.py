@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gymposium.errors import BadOption, reason
+from gymposium.errors import BadOption, describe_cause
 from gymposium.util.plain_file import open_plain, plain_path, read_content
 from gymposium.util.strict_json import build_object
 from gymposium_arena.audit.archives import read_members
@@ -70,7 +70,7 @@ def read_parts(path: Path, budget: Budget) -> Iterator[LogPart]:
         text = read_content(path, MAX_BYTES).removeprefix(BOM_UTF8)
         budget.spend_bytes(len(text))
     except (BadLog, OSError) as error:
-        yield LogPart(str(path), BadLog(reason(error)))
+        yield LogPart(str(path), BadLog(describe_cause(error)))
         return
     yield from _split_objects(
         str(path), text, budget, by_line=plain_path(path).suffix == ".jsonl" or _has_json_lines(text)

@@ -20,7 +20,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.records import Record, ScriptedPlayer
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 from gymposium.util.isolated import is_isolated
 from gymposium.util.streams import derive_seed
 from gymposium_arena.audit.episode import fail
@@ -97,7 +97,7 @@ class LoggedMatch:
 
     def make_unparsable(self, text: str) -> Reply:
         """Return the reply for a text without a move. Raises `BadLog` if gymposium finds a move in it."""
-        reading = read(text, [], _READER, self.game.move_pattern)
+        reading = read_reply(text, [], _READER, self.game.move_pattern)
         if reading.kind != "unparsable":
             fail(f"{text[:80]!r} is logged without a move, but gymposium finds one in it")
         return Reply(text)

@@ -13,7 +13,7 @@ from typing import Any
 
 from gymposium.games.openspiel.lookup import load_by_engine_name
 from gymposium.games.protocol import CHANCE
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_arena.audit.episode import Episode, fail, get_entry
 from gymposium_arena.audit.logged_match import LoggedMatch, find_causes
 
@@ -58,7 +58,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
 def _parse_metadata(text: Any) -> Mapping[str, Any]:
     if isinstance(text, str):
         with suppress(ValueError):  # free text
-            value = strict_json(text)
+            value = parse_strict_json(text)
             if isinstance(value, dict):
                 return value
     return {}

@@ -14,7 +14,7 @@ from gymposium_arena.outcomes import MatchOutcome, drop_duplicates, read_outcome
 from gymposium_arena.ratings.bootstrap import SAMPLES, draw_deal_weights, make_generator
 from gymposium_arena.ratings.comparisons import compare_players
 from gymposium_arena.ratings.evidence import sum_game
-from gymposium_arena.ratings.fit import find_anchor, rate
+from gymposium_arena.ratings.fit import find_anchor, fit_ratings
 from gymposium_arena.results.model import round_known
 
 _SEED = 0
@@ -56,7 +56,7 @@ def _rate_agents(game: str, outcomes: list[MatchOutcome]) -> list[Rating]:
     matches = Counter(agent for outcome in outcomes for agent in outcome.players)
     comparisons = compare_players(outcomes, agents)
     weights = draw_deal_weights(make_generator(_SEED, "deals", game), SAMPLES, len(comparisons.deals))
-    ratings = rate(sum_game(comparisons, weights), make_generator(_SEED, "prior", game))
+    ratings = fit_ratings(sum_game(comparisons, weights), make_generator(_SEED, "prior", game))
     low, high = ratings.compute_ends()
     rated = [
         Rating(

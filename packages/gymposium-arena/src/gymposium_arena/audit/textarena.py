@@ -1,7 +1,7 @@
 """Parse TextArena episodes written by gymposium-textarena: lines in the format `textarena-episode-1`.
 
 A line's digest covers the texts that TextArena showed. The line omits these, so only TextArena can check the digest
-(`gymposium_textarena.replay`). Agents have no names.
+(`gymposium_textarena.replay_episodes`). Agents have no names.
 
 Only the games in `GAMES` have the same rules and are replayed. Other games differ despite their names: in TextArena,
 Breakthrough pieces never step diagonally, Checkers captures are optional, and Chess ignores threefold repetition. Games

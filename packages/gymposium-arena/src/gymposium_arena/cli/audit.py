@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import print_note, print_text, stdout_console
+from gymposium.cli.text import make_stdout_console, print_note, print_text
 from gymposium.errors import BadOption
 from gymposium.util.lines import LineWriter
 from gymposium.util.visible import quantity, visible
@@ -123,7 +123,7 @@ def _to_json(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) 
 
 
 def _print_audit(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) -> None:
-    console = stdout_console()
+    console = make_stdout_console()
     for where, problem in audit.problems:
         print_text(console, f"{where}: {problem}", "red")
     agree = sum(episode.agrees for episode in audit.episodes)

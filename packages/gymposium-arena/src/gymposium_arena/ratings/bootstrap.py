@@ -72,8 +72,8 @@ def _find_power(deals: int) -> float:
     tail = (1 + CONFIDENCE) / 2
     wanted = (stdtrit(deals - 1, tail) / ndtri(tail)) ** 2 * (deals + 1) / (deals - 1)
 
-    def too_wide(power: float) -> float:
+    def measure_excess_width(power: float) -> float:
         """Return by how much an exponential power's squared coefficient of variation exceeds the target."""
         return float(np.exp(gammaln(1 + 2 * power) - 2 * gammaln(1 + power)) - 1 - wanted)
 
-    return _MAX_POWER if too_wide(_MAX_POWER) < 0 else float(brentq(too_wide, 1.0, _MAX_POWER))
+    return _MAX_POWER if measure_excess_width(_MAX_POWER) < 0 else float(brentq(measure_excess_width, 1.0, _MAX_POWER))

@@ -48,7 +48,7 @@ def find_anchor(players: Sequence[str]) -> str:
     return ANCHOR if ANCHOR in players else players[0]
 
 
-def rate(evidence: Evidence, rng: np.random.Generator) -> Ratings:
+def fit_ratings(evidence: Evidence, rng: np.random.Generator) -> Ratings:
     """Return maximum-a-posteriori ratings, with a fit per bootstrap sample.
 
     The model is Bradley–Terry for two players in a match, Plackett–Luce for more."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gymposium.analysis.review import ReviewCache
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.records import Record
 from gymposium.util.durable import replace_text
 from gymposium.util.json_file import read_model
@@ -88,4 +88,4 @@ def read_results(path: Path) -> Results:
 
 def rate_command(board: Path) -> str:
     """Return the shell command that rates a board."""
-    return command_line("leaderboard", "rate", str(board))
+    return format_command_line("leaderboard", "rate", str(board))

@@ -16,7 +16,7 @@ from gymposium_arena.outcomes import MatchOutcome, drop_duplicates
 from gymposium_arena.ratings.bootstrap import CONFIDENCE, SAMPLES, draw_deal_weights, make_generator
 from gymposium_arena.ratings.comparisons import Comparisons, Floats, compare_players
 from gymposium_arena.ratings.evidence import EACH_GAME, Evidence, sum_game, sum_games
-from gymposium_arena.ratings.fit import find_anchor, rate
+from gymposium_arena.ratings.fit import find_anchor, fit_ratings
 from gymposium_arena.ratings.luck import correct_for_luck
 from gymposium_arena.ratings.payoff import Payoff, average_payoffs, compute_payoff
 from gymposium_arena.ratings.prior import VIRTUAL
@@ -249,7 +249,7 @@ class _PlayedGame:
         board, several = None, False
         if versus and means is not None:
             comparisons, weights, payoff = self.make_comparisons(players)
-            ratings = rate(sum_game(comparisons, weights), make_generator(SEED, "prior", game.name))
+            ratings = fit_ratings(sum_game(comparisons, weights), make_generator(SEED, "prior", game.name))
             several, deals = len(comparisons.sets) > 0, len(comparisons.deals)
             by = (corrected or means) if self.by_return else None
             evidence = partial(sum_game, comparisons)
@@ -280,12 +280,12 @@ class _PlayedGame:
         )
 
     def _rate_play(self, decisions: GameDecisions, board: RatedBoard, players: Sequence[str]) -> PlayResult:
-        def drawn(deals: int, alike: float) -> Floats:
+        def draw_deals(deals: int, alike: float) -> Floats:
             return draw_deal_weights(make_generator(SEED, "play", self.game.name), self.samples, deals, alike)
 
         order = [row.player for row in board.standings]
         prior = make_generator(SEED, "prior", self.game.name)
-        return make_play_result(decisions, self.outcomes, players, order, drawn, prior, self.draw_weights)
+        return make_play_result(decisions, self.outcomes, players, order, draw_deals, prior, self.draw_weights)
 
     def _compute_means(self, outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> Means:
         returns = sum_returns(outcomes, players)
@@ -310,19 +310,19 @@ class _PlayedGame:
 def _make_joint_board(players: Sequence[str], games: Sequence[_PlayedGame]) -> RatedBoard:
     parts = [game.make_comparisons(players) for game in games]
     evidence = sum_games([comparisons for comparisons, _, _ in parts], [weights for _, weights, _ in parts])
-    ratings = rate(evidence, make_generator(SEED, "prior", "joint"))
+    ratings = fit_ratings(evidence, make_generator(SEED, "prior", "joint"))
     matches = _count_matches(outcome for game in games for outcome in game.find_outcomes(players))
     played = [comparisons for comparisons, _, _ in parts]
     ends = np.cumsum([len(comparisons.deals) for comparisons in played])
 
-    def weighted(weights: Floats) -> Evidence:
+    def weigh_evidence(weights: Floats) -> Evidence:
         return sum_games(played, np.split(weights, ends[:-1], axis=1))
 
     payoff, deals = (
         average_payoffs([payoff for _, _, payoff in parts]),
         np.sum([game.played for game in played], axis=0),
     )
-    return make_board(ratings, payoff, matches, int(ends[-1]), deals, weighted)
+    return make_board(ratings, payoff, matches, int(ends[-1]), deals, weigh_evidence)
 
 
 def _count_matches(outcomes: Iterable[MatchOutcome]) -> Counter[str]:

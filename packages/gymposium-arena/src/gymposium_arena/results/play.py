@@ -24,7 +24,7 @@ from gymposium_arena.ratings.completed import (
     weight_completed_matches,
 )
 from gymposium_arena.ratings.evidence import sum_game
-from gymposium_arena.ratings.fit import rate
+from gymposium_arena.ratings.fit import fit_ratings
 from gymposium_arena.ratings.returns import compute_means, sum_returns
 from gymposium_arena.results.model import Interval, PlayResult, PlayStanding, round_figure, round_known
 from gymposium_arena.results.standings import make_interval
@@ -53,7 +53,7 @@ def make_play_result(
     weights = np.where(counted, found.weights, 0.0)
     comparisons = compare_players(outcomes, players, weights)
     samples = draw_weights(len(comparisons.deals), compute_effective_number(_sum_by_deal(outcomes, weights)))
-    ratings = rate(sum_game(comparisons, samples), prior)
+    ratings = fit_ratings(sum_game(comparisons, samples), prior)
     low, high = ratings.compute_ends()
     failed: defaultdict[int, set[int]] = defaultdict(set)
     for match, player in zip(rows.match[rows.failed], rows.player[rows.failed], strict=True):

@@ -10,7 +10,7 @@ from pathlib import Path
 from gymposium.analysis.review import LossTally, ReviewCache, ReviewFile
 from gymposium.errors import BadRecord
 from gymposium.match.ending import FAILURES, EndingKind
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.records import Record
 from gymposium.replies.reading import KINDS
 from gymposium_arena.outcomes import MatchOutcome, read_outcomes
@@ -125,7 +125,7 @@ class BoardReviews:
             raise BadRecord(
                 f"{matches} was reviewed by {file.judge}, but other matches of {record.game} by {game.file.judge} or "
                 f"another table. Review all of them with one judge: "
-                + command_line("review", "BOARD", "--judge", file.judge)
+                + format_command_line("review", "BOARD", "--judge", file.judge)
             )
         for outcome in read_outcomes([record]):
             key = (outcome.players, outcome.digest)

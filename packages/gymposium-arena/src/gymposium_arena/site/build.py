@@ -9,9 +9,9 @@ from typing import Any
 
 from gymposium.errors import BadOption
 from gymposium.records import Record
-from gymposium.util.durable import staging_path, sweep
+from gymposium.util.durable import make_staging_path, remove_staging
 from gymposium.util.plain_file import read_plain_text
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium.util.visible import quantity
 from gymposium_arena.board import Board
 from gymposium_arena.results.file import read_results, results_file
@@ -49,8 +49,8 @@ def write_site(board: Board, out: Path, *, replays: int = REPLAYS, earlier: Sequ
     pages = {match: make_path(match) for match in chosen}
     site = Site(board, results, entries, played, expected, pages, versions)
     out.parent.mkdir(parents=True, exist_ok=True)
-    sweep(out.parent, f"{out.name}.")
-    part = staging_path(out)
+    remove_staging(out.parent, f"{out.name}.")
+    part = make_staging_path(out)
     part.mkdir()
     try:
         _write_pages(site, part)
@@ -65,14 +65,14 @@ def write_site(board: Board, out: Path, *, replays: int = REPLAYS, earlier: Sequ
 def _write_pages(site: Site, out: Path) -> None:
     around, source_files = _make_links(site), dict[str, Path]()
 
-    def page(record: Record) -> Mapping[str, Any]:
+    def make_page(record: Record) -> Mapping[str, Any]:
         return {
             **around[record.id],
             "players": {player: site.player_path(player) for player in record.players},
             "curve": draw_curve(record, source_files[record.id], site.board.path),
         }
 
-    export_matches(_find_records(site, source_files), out, tabs=TABS, labels=site.names, around=page)
+    export_matches(_find_records(site, source_files), out, tabs=TABS, labels=site.names, around=make_page)
     shutil.copytree(_STATIC, out / "static", dirs_exist_ok=True)
     files = copy_board(site.board, out)
     write_index(site.board, out, files, site.pages)
@@ -111,6 +111,6 @@ def _is_site(out: Path) -> bool:
     if not out.is_dir():
         return False
     try:
-        return not any(out.iterdir()) or strict_json(read_plain_text(out / INDEX))["format"] == FORMAT
+        return not any(out.iterdir()) or parse_strict_json(read_plain_text(out / INDEX))["format"] == FORMAT
     except (OSError, ValueError, KeyError, TypeError):
         return False

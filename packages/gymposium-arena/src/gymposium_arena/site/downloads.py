@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from gymposium.errors import BadRecord, reason
+from gymposium.errors import BadRecord, describe_cause
 from gymposium.util.plain_file import is_compressed, open_plain, read_lines
 from gymposium_arena.board import Board
 
@@ -85,7 +85,7 @@ def _read_parts(file: Path) -> Iterator[bytes]:
             while part := packed.read(1 << 16):
                 yield part
     except OSError as error:
-        raise BadRecord(f"{file} cannot be read ({reason(error)}). Restore the board's file.") from error
+        raise BadRecord(f"{file} cannot be read ({describe_cause(error)}). Restore the board's file.") from error
 
 
 def write_index(board: Board, out: Path, files: Sequence[Download], pages: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.plugins.hookspecs import PROJECT
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import Spec
@@ -21,7 +21,7 @@ from gymposium_arena.site.choice import ExpectedPoints
 from gymposium_arena.site.figures import BoardVersion
 from gymposium_arena.site.played import BoardMatches, PlayedLineup
 from gymposium_arena.slugs import join_slugs, make_slug
-from gymposium_viewer.pages import Tab, render
+from gymposium_viewer.pages import Tab, render_page
 from gymposium_viewer.titles import game_title
 
 TABS = (
@@ -88,7 +88,7 @@ class Site:
         """The shell commands that reproduce the board with its entered players."""
         begin, name = ["leaderboard"], self.board.suite.name
         entered = [
-            [*begin, "run", "--out", name, "--add", entry.player, *self._options(entry)]
+            [*begin, "run", "--out", name, "--add", entry.player, *self._list_options(entry)]
             for entry in self.entries.values()
             if not entry.own
         ]
@@ -98,7 +98,7 @@ class Site:
 
     def command(self, *arguments: str) -> str:
         """Return a gymposium command line that loads the board's plugins."""
-        return command_line(*arguments, plugins=self._plugin_files)
+        return format_command_line(*arguments, plugins=self._plugin_files)
 
     @cached_property
     def _plugin_files(self) -> list[Path]:
@@ -109,7 +109,7 @@ class Site:
         owners = [host().owner(spec) for spec in specs]
         return sorted({Path(Path(one.source).name) for one in owners if one.source.endswith(".py")})
 
-    def _options(self, entry: Entry) -> list[str]:
+    def _list_options(self, entry: Entry) -> list[str]:
         """Return the command-line options to enter a player."""
         every = {game.name for game in self.board.suite.games} == set(entry.games)
         return [
@@ -121,7 +121,7 @@ class Site:
 
     def render(self, template: str, path: str, **values: Any) -> str:
         """Render the page at this path."""
-        return render(f"board/{template}", path, TABS, __package__, site=self, words=words, **values)
+        return render_page(f"board/{template}", path, TABS, __package__, site=self, words=words, **values)
 
     def has_figure(self, player: str, game: str | None) -> bool:
         """Return whether any version has a player's figure in a game, or on the joint board if `game` is None."""

@@ -12,7 +12,7 @@ from os.path import realpath
 from pathlib import Path
 
 from gymposium.analysis.review import get_review_path
-from gymposium.errors import UnknownName, reason
+from gymposium.errors import UnknownName, describe_cause
 from gymposium.runs.executors.protocol import Executor
 from gymposium.runs.executors.starting import delay_ctrl_c, init_worker
 from gymposium.util.child_process import spawn_context
@@ -152,7 +152,7 @@ def _read_content(board: Board, check: LineupCheck) -> LineupCheck:
     try:
         return replace(check, content=read_content(file, _MAX_BYTES))
     except OSError as error:
-        return replace(check, unreadable=reason(error))
+        return replace(check, unreadable=describe_cause(error))
 
 
 def _check_in_worker(check: LineupCheck) -> LineupVerification:

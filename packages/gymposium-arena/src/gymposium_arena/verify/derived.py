@@ -22,7 +22,7 @@ from gymposium_arena.results.model import Measured
 from gymposium_arena.verify.files import check_plain
 from gymposium_arena.verify.findings import Finding, ResultsState
 from gymposium_arena.verify.replay import PlayerPool
-from gymposium_arena.yardsticks import exact_path, measure_player, read_exact
+from gymposium_arena.yardsticks import exact_path, read_exact, try_measure_player
 
 _ROUNDING = 1e-3
 """Tolerance for rounding of open-weight models on another machine."""
@@ -44,7 +44,7 @@ def check_exact(board: Board, entry: Entry, pool: PlayerPool) -> tuple[bool, lis
     return True, [
         Finding("results", where, f"in {name}, {what}")
         for name, figures in stored.items()
-        for what in _compare_figures(entry, figures, measure_player(load_game(name), player))
+        for what in _compare_figures(entry, figures, try_measure_player(load_game(name), player))
     ]
 
 

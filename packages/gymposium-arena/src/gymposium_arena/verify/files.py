@@ -9,7 +9,7 @@ from pathlib import Path
 from gymposium.analysis.review import get_review_path
 from gymposium.errors import BadRecord
 from gymposium.util.plain_file import read_plain_text
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_arena.board import SITE, Board
 from gymposium_arena.entries import Entry
 from gymposium_arena.verify.findings import Finding
@@ -73,6 +73,6 @@ def check_plain(path: Path) -> None:
     if path.is_symlink() or not path.is_file():
         raise BadRecord(f"{path} is not a regular file. Restore it from a copy.")
     try:
-        strict_json(read_plain_text(path))
+        parse_strict_json(read_plain_text(path))
     except (OSError, ValueError) as error:
         raise BadRecord(f"{path} is not JSON: {error}. Restore it from a copy.") from error

@@ -112,11 +112,11 @@ def make_job_finder(check: LineupCheck, pool: PlayerPool) -> Callable[[str], Mat
     seats = [pool.seat(check.entries[player], asked=False) for player in check.lineup.players]
     job, numbers = make_job_factory(check.lineup, seats), check.lineup.numbers()
 
-    def planned(match_id: str) -> MatchJob | None:
+    def find_job(match_id: str) -> MatchJob | None:
         number = numbers.get(match_id)
         return None if number is None else job(number)
 
-    return planned
+    return find_job
 
 
 class _RerunSelection:

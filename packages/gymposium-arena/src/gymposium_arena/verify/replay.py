@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gymposium.errors import describe
+from gymposium.errors import describe_error
 from gymposium.match import Answer, Guard, PlayerFailure
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.protocol import Ask, Player, Reply, TieReporter, Usage
@@ -161,7 +161,7 @@ class PlayerPool:
             try:
                 self._players[entry.player] = make_entered_player(entry)
             except Exception as error:  # noqa: BLE001 - a player's own code may raise anything
-                self.why_not[entry.player] = describe(error)
+                self.why_not[entry.player] = describe_error(error)
                 if isinstance(error, PlayerMismatch) and not error.is_code_only:
                     self.findings.append(Finding("entry", f"entries/{entry.slug}/entry.json", str(error)))
         return self._players.get(entry.player)

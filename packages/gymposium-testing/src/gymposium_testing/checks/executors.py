@@ -14,7 +14,7 @@ from gymposium.errors import MissingExtra
 from gymposium.match import FORFEIT, play
 from gymposium.match.seating import Series
 from gymposium.plugins.host import host
-from gymposium.plugins.specs import resolve
+from gymposium.plugins.specs import resolve_entry_point
 from gymposium.records import RecordLine
 from gymposium.runs.executors.protocol import Executor, ExecutorStart, PartResult, RunPart
 from gymposium.runs.series import SeriesMatches
@@ -75,7 +75,9 @@ def executors_call_functions(part: PluginPart, seed: int = 0, effort: Effort = N
 
 def _make_executor(part: PluginPart) -> Executor:
     try:
-        executor: Executor = resolve(part.spec.entry_point)(ExecutorStart(workers=WORKERS, plugins=tuple(host().files)))
+        executor: Executor = resolve_entry_point(part.spec.entry_point)(
+            ExecutorStart(workers=WORKERS, plugins=tuple(host().files))
+        )
     except MissingExtra as error:
         raise NotApplicable(str(error)) from error
     return executor

@@ -97,7 +97,7 @@ def hidden_information_stays_hidden(game: Game, seed: int = 0, effort: Effort = 
 
 def pictures_leak_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A seat sees the same picture, with the same places, in worlds that it cannot tell apart."""
-    if not hasattr(game.new(derive_match_seed(seed, 0)), "picture"):
+    if not hasattr(game.new(derive_match_seed(seed, 0)), "draw_picture"):
         raise NotApplicable("the game draws no pictures")
     _raise_leaks(game, [leak for leak in _find_leaks(game, seed, effort).leaks if leak.what == PICTURE], ("leak",))
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from gymposium.errors import BadOption, PluginError
-from gymposium.plugins.specs import LoggerSpec, resolve
+from gymposium.plugins.specs import LoggerSpec, resolve_entry_point
 from gymposium.runs.loggers.protocol import Logger, LoggerStart, Metrics
 from gymposium.util.settings import read_settings
 from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, require
@@ -29,7 +29,7 @@ _METRICS: Metrics = {
 def logger_settings_are_valid(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """The settings are a frozen dataclass whose defaults and examples are valid in a config file."""
     spec = cast(LoggerSpec, part.spec)
-    kind: Any = resolve(spec.settings)
+    kind: Any = resolve_entry_point(spec.settings)
     frozen = hasattr(kind, "__dataclass_params__") and kind.__dataclass_params__.frozen
     require(frozen, f"the settings are {kind!r}", "write them as a @dataclass(frozen=True).")
     defaults = {field.name: field.default for field in fields(kind) if field.init and field.default is not MISSING}
@@ -84,8 +84,8 @@ def _start_logger(part: PluginPart, directory: str, *, resumed: bool = False, st
     if spec.needs and importlib.util.find_spec(spec.needs) is None:
         raise NotApplicable(f"it needs {spec.needs}, which is not installed")
     settings = read_settings(
-        f"[loggers.{spec.name}]", resolve(spec.settings), cast("Mapping[str, Any]", part.get_example())
+        f"[loggers.{spec.name}]", resolve_entry_point(spec.settings), cast("Mapping[str, Any]", part.get_example())
     )
     start = LoggerStart(run="check", directory=Path(directory), config={"steps": 3}, resumed=resumed, step=step)
-    logger: Logger = resolve(spec.entry_point)(start, settings)
+    logger: Logger = resolve_entry_point(spec.entry_point)(start, settings)
     return logger

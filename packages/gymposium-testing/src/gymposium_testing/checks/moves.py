@@ -11,7 +11,7 @@ from gymposium.envs.gym import TextGameEnv
 from gymposium.errors import WrongSeat
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Game, Match
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 from gymposium.util.streams import stream
 from gymposium_testing.contract import (
     NORMAL,
@@ -91,7 +91,7 @@ def moves_parse_as_themselves(game: Game, seed: int = 0, effort: Effort = NORMAL
                 if game.move_pattern is not None and not game.move_pattern.fullmatch(move):
                     _fail_text(match, seat, move, f"move_pattern {game.move_pattern.pattern!r} does not match it")
                 for reader in READERS.values():
-                    reading = read(reader.answer(move), legal, reader, game.move_pattern)
+                    reading = read_reply(reader.answer(move), legal, reader, game.move_pattern)
                     if reading.kind != "move" or reading.move != move:
                         _fail_text(match, seat, move, f"as {reader.answer(move)!r} it reads as {reading}")
 

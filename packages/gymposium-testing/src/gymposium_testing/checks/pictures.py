@@ -27,7 +27,7 @@ def pictures_are_valid(game: Game, seed: int = 0, effort: Effort = NORMAL) -> No
     An `<svg>` is well-formed and has a descriptive `aria-label`. Places have names and lie within the picture."""
     drawn = 0
     for match in play_matches(game, seed, max(4, effort.decisions // 4)):
-        if (picture := getattr(match, "picture", None)) is None:  # of `Draws`
+        if (picture := getattr(match, "draw_picture", None)) is None:  # of `Draws`
             break
         for seat in range(game.seats):
             shown = picture(seat)

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from gymposium.errors import IllegalMove, NotResumable
 from gymposium.games.protocol import Game, Match
-from gymposium.replies.reading import KINDS, READERS, read
+from gymposium.replies.reading import KINDS, READERS, read_reply
 from gymposium.util.visible import is_encodable
 from gymposium_testing.contract import NORMAL, CheckFailed, Effort, describe_position, format_error, shorten
 from gymposium_testing.positions import Snapshot
@@ -63,7 +63,7 @@ def hostile_replies_are_classified(game: Game, seed: int = 0, effort: Effort = N
         for seat in match.to_move():
             legal = match.legal_moves(seat)
             for text, reader in product(make_hostile_texts(legal), READERS.values()):
-                reading = read(text, legal, reader, pattern)
+                reading = read_reply(text, legal, reader, pattern)
                 offered = reader.extract_move(text)
                 is_move = (
                     offered is not None

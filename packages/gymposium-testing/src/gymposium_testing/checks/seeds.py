@@ -97,17 +97,17 @@ def guard_generators(where: str, fix: str) -> Iterator[None]:
     The generators are restored when the block ends."""
     import numpy as np
 
-    def states() -> tuple[object, object]:
+    def read_states() -> tuple[object, object]:
         kind, keys, *rest = np.random.get_state()  # noqa: NPY002 (it is what must not change)
         return random.getstate(), (kind, keys.tobytes() if hasattr(keys, "tobytes") else keys, *rest)
 
     kept = random.getstate(), np.random.get_state()  # noqa: NPY002
     random.setstate(random.Random("a known state").getstate())
     np.random.set_state(np.random.RandomState(271828).get_state())  # noqa: NPY002
-    before = states()
+    before = read_states()
     try:
         yield
-        now = states()
+        now = read_states()
     finally:
         random.setstate(kept[0])
         np.random.set_state(kept[1])  # noqa: NPY002

@@ -7,11 +7,11 @@ import subprocess
 from functools import cache, partial
 from pathlib import Path
 
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.plugins.host import host
 from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.specs import GameSpec
-from gymposium.util.child_process import python_command, python_environment
+from gymposium.util.child_process import make_python_command, make_python_environment
 from gymposium_testing.contract import NORMAL, Effort, NotApplicable, require, shorten
 
 HEAVY = frozenset(
@@ -51,8 +51,8 @@ def _report_imports(file: str | None, names: tuple[str, ...]) -> dict[str, tuple
 
     A report has the game's error, whether its module was imported early, and the heavy libraries that it was the first
     to import."""
-    command = python_command("-c", _PROGRAM, json.dumps([file, names, sorted(HEAVY)]))
-    done = subprocess.run(command, env=python_environment(), capture_output=True, text=True, check=False)
+    command = make_python_command("-c", _PROGRAM, json.dumps([file, names, sorted(HEAVY)]))
+    done = subprocess.run(command, env=make_python_environment(), capture_output=True, text=True, check=False)
     if done.returncode:
         return dict.fromkeys(names, (" ".join(done.stderr.strip().splitlines()[-1:]), False, []))
     reports: dict[str, tuple[str | None, bool, list[str]]] = json.loads(done.stdout.splitlines()[-1])
@@ -79,7 +79,7 @@ def heavy_imports_are_absent(spec: GameSpec, seed: int = 0, effort: Effort = NOR
     require(
         error is None,
         f"a match cannot be played in a fresh process: {shorten(error)}",
-        f"see the error with:  {command_line('play', spec.name)}",
+        f"see the error with:  {format_command_line('play', spec.name)}",
         spec.name,
     )
     require(

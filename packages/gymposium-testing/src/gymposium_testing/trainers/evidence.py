@@ -175,7 +175,7 @@ class TrainerEvidence:
         return found
 
 
-def cosine(one: Vector, other: Vector) -> float:
+def compute_cosine(one: Vector, other: Vector) -> float:
     """Return the cosine similarity of two vectors, or 0 if one of them is 0."""
     size = float(np.linalg.norm(one) * np.linalg.norm(other))
     return float(one @ other) / size if size else 0.0

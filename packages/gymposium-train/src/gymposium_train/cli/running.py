@@ -11,10 +11,10 @@ from rich.table import Column, Table
 
 from gymposium.cli.json_output import print_json
 from gymposium.cli.resume import get_exit_code
-from gymposium.cli.text import print_note, print_text, stdout_console
+from gymposium.cli.text import make_stdout_console, print_note, print_text
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.runs.metric_docs import check_patterns
 from gymposium.runs.results import build_rows, judge_run, sum_stage_seconds
 from gymposium_train.config import TrainConfig
@@ -124,7 +124,7 @@ def _show_results(run: RunDirectory) -> None:
     table = Table(*(["game"] if several else []), *headings, box=None)
     for column in table.columns:
         column.no_wrap = True
-    console = stdout_console()
+    console = make_stdout_console()
     narrow = console.is_terminal and console.width < WIDTH
     for line in build_rows(config_to_data(config), results):
         draw, loss = map(_format_estimate, (line.draw, line.loss))  # all intervals are in the report
@@ -161,8 +161,8 @@ def _suggest_command(run: RunDirectory, config: TrainConfig) -> str | None:
         return f"The model is the player {player}"
     game = next(iter(config.games))
     if load_game(game).seats == 1:
-        return f"Evaluate it: {command_line('eval', player, '--game', game)}"
-    return f"Play it: {command_line('play', game, '--opponent', player)}"
+        return f"Evaluate it: {format_command_line('eval', player, '--game', game)}"
+    return f"Play it: {format_command_line('play', game, '--opponent', player)}"
 
 
 def _format_estimate(cell: str) -> str:
@@ -182,10 +182,10 @@ def show_plan(config: TrainConfig, *, memory: bool = False, as_json: bool) -> No
         print_json(data if estimate is None else {**data, "memory": estimate.data})
         return
     comments = [f"# {name + ':':<12} {text}" for name, text in planned.items()]
-    print_text(stdout_console(), "\n".join([*comments, "", config_to_toml(config).rstrip()]))
+    print_text(make_stdout_console(), "\n".join([*comments, "", config_to_toml(config).rstrip()]))
     if estimate is not None:
-        stdout_console().print(estimate.table)
-        stdout_console().print(estimate.verdict, soft_wrap=True)
+        make_stdout_console().print(estimate.table)
+        make_stdout_console().print(estimate.verdict, soft_wrap=True)
     print_note("Dry run: nothing was done. The settings are valid. Models and engine are checked when the run begins.")
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from gymposium.cli.executors import AddressOption, open_chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.resume import OutOption, ResumeOption, reject_options_beside_resume, reject_other_options
-from gymposium.cli.text import print_note, stdout_console
+from gymposium.cli.text import make_stdout_console, print_note
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.runs.executors.make import check_executor
@@ -226,5 +226,5 @@ def _list_presets(*, as_json: bool) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for name, summary in presets.items():
         table.add_row(name, summary)
-    stdout_console().print(table)
+    make_stdout_console().print(table)
     print_note("Use one with --preset NAME. --dry-run shows all its settings.")

@@ -11,16 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.cli.text import replace_nonfinite
-from gymposium.errors import BadOption, BadRecord, GymposiumError, describe, reason
+from gymposium.errors import BadOption, BadRecord, GymposiumError, describe_cause, describe_error
 from gymposium.records import Problem, read_records
 from gymposium.runs.folder import check_run_path, create_run_folder
 from gymposium.runs.links import check_contained
 from gymposium.runs.results import build_rows, judge_run, sum_stage_seconds
 from gymposium.runs.run import Run
-from gymposium.util.durable import MARK, remove_directory, replace_content, replace_text, sweep, write_directory
+from gymposium.util.durable import (
+    MARK,
+    remove_directory,
+    remove_staging,
+    replace_content,
+    replace_text,
+    write_directory,
+)
 from gymposium.util.lines import LineWriter
 from gymposium.util.plain_file import find_form, read_lines, read_plain_text
-from gymposium.util.strict_json import is_number, strict_json
+from gymposium.util.strict_json import is_number, parse_strict_json
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import read_config
 from gymposium_train.config.writing import config_to_data, config_to_json
@@ -146,7 +153,7 @@ class RunDirectory:
                 raise TypeError(f"{wrong[0]} is not a number")
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise BadRecord(
-                f"{self.results_file} does not match this run ({describe(error)}). Start a new run."
+                f"{self.results_file} does not match this run ({describe_error(error)}). Start a new run."
             ) from error
 
     def add_results(self, **more: Any) -> None:
@@ -188,7 +195,7 @@ class RunDirectory:
                     case _:
                         print_message(f"Skipped {self.metrics_file}:{number}: no metrics of a step", style="yellow")
         except OSError as error:
-            raise BadRecord(f"Cannot read {self.metrics_file} ({reason(error)}). Remove it.") from error
+            raise BadRecord(f"Cannot read {self.metrics_file} ({describe_cause(error)}). Remove it.") from error
         return list(by_step.values())
 
 
@@ -201,7 +208,7 @@ def is_complete(directory: Path) -> bool:
 def stage_directory(directory: Path) -> Iterator[Path]:
     """Yield a staging directory, renamed to `directory` after the block. First removes leftovers of an interrupted
     run."""
-    sweep(directory.parent, f"{directory.name}.")
+    remove_staging(directory.parent, f"{directory.name}.")
     if directory.exists() and not is_complete(directory):
         remove_directory(directory)
     with write_directory(directory) as staging:
@@ -217,9 +224,9 @@ def write_json(path: Path, data: Any) -> None:
 def read_state(file: Path) -> dict[str, Any]:
     """Read the state that a run saved in a file. Raises `GymposiumError` if the file does not contain one."""
     try:
-        state = strict_json(read_plain_text(file))
+        state = parse_strict_json(read_plain_text(file))
     except (OSError, ValueError) as error:
-        raise GymposiumError(f"Cannot read {file} ({reason(error)}). Remove {file.parent}.") from error
+        raise GymposiumError(f"Cannot read {file} ({describe_cause(error)}). Remove {file.parent}.") from error
     if not isinstance(state, dict):
         raise GymposiumError(f"{file} does not contain a run's state. Remove {file.parent}.")
     return state
@@ -232,7 +239,7 @@ def check_state(file: Path) -> Iterator[None]:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise GymposiumError(
-            f"{file} does not match this run's state ({describe(error)}). Remove {file.parent}."
+            f"{file} does not match this run's state ({describe_error(error)}). Remove {file.parent}."
         ) from error
 
 
@@ -254,7 +261,7 @@ def _keep_lines(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
 def _parse_line(line: bytes) -> dict[str, Any]:
     """Return the JSON object in a line, or an empty dict for anything else."""
     try:
-        data = strict_json(line.decode())
+        data = parse_strict_json(line.decode())
     except ValueError:
         return {}
     return data if isinstance(data, dict) else {}

@@ -13,10 +13,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from gymposium.errors import BadOption, reason
+from gymposium.errors import BadOption, describe_cause
 from gymposium.util.plain_file import read_plain_text
-from gymposium.util.strict_json import bounded_json, is_integer
-from gymposium.util.strict_toml import strict_toml
+from gymposium.util.strict_json import is_integer, parse_bounded_json
+from gymposium.util.strict_toml import parse_strict_toml
 from gymposium_train.config import schema
 from gymposium_train.config.defaults import list_omitted
 from gymposium_train.config.overrides import BACK_TO_DEFAULT, Override, apply_overrides, parse_override
@@ -72,14 +72,14 @@ def read_data(path: Path) -> dict[str, Any]:
         text = read_plain_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise BadOption(
-            f"Cannot read the config {path} ({reason(error)}). Name a readable TOML or JSON file."
+            f"Cannot read the config {path} ({describe_cause(error)}). Name a readable TOML or JSON file."
         ) from error
     return _parse_text(str(path), text, is_json=path.suffix == ".json")
 
 
 def _parse_text(what: str, text: str, *, is_json: bool) -> dict[str, Any]:
     try:
-        data = bounded_json(text) if is_json else strict_toml(text)
+        data = parse_bounded_json(text) if is_json else parse_strict_toml(text)
     except ValueError as error:
         raise BadOption(f"{what} is not valid {'JSON' if is_json else 'TOML'}: {error}") from error
     if not isinstance(data, dict):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 from typing import Any
 
-from gymposium_agents.chat.rows import TokenRow, token_rows
+from gymposium_agents.chat.rows import TokenRow, make_token_rows
 from gymposium_agents.chat.tokens import TurnTokens
 
 Tokens = tuple[int, ...]
@@ -79,7 +79,7 @@ def make_rows(turns: Sequence[TurnTokens]) -> list[Row]:
     """Convert the turns of one trajectory, in order, to rows. The spans of all rows are the turns, in order.
 
     Raises `GymposiumError` for a turn without a prompt, or without exactly one log-probability per token."""
-    return [Row(row.ids, tuple(_make_spans(row, turns))) for row in token_rows(turns)]
+    return [Row(row.ids, tuple(_make_spans(row, turns))) for row in make_token_rows(turns)]
 
 
 def _make_spans(row: TokenRow, turns: Sequence[TurnTokens]) -> Iterator[Span]:

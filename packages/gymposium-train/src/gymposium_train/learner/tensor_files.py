@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from gymposium.errors import GymposiumError, describe
+from gymposium.errors import GymposiumError, describe_error
 from gymposium.util.plain_file import check_plain
 
 PART = 2**28
@@ -48,7 +48,7 @@ def read_tensors(directory: Path) -> Iterator[Mapping[str, Tensor]]:
             yield _TensorReader([opened.enter_context(safe_open(file, framework="pt")) for file in files])
     except (LookupError, OSError, SafetensorError, ValueError) as error:
         raise GymposiumError(
-            f"Cannot read the weights in {directory} ({describe(error)}). Remove {directory}."
+            f"Cannot read the weights in {directory} ({describe_error(error)}). Remove {directory}."
         ) from error
 
 

@@ -16,7 +16,7 @@ from gymposium.players.protocol import Player
 from gymposium.players.random import RandomPlayer
 from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.match import compute_score
-from gymposium.util.streams import draw, stream
+from gymposium.util.streams import draw_outcome, stream
 from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import RunProgress, compute_growth
@@ -236,7 +236,7 @@ class MatchPlanner:
             return ALONE, None
         shares = self.curricula[game.name].stage.opponents
         total = sum(shares.values())
-        name = [*shares][draw([(index, share / total) for index, share in enumerate(shares.values())], rng)]
+        name = [*shares][draw_outcome([(index, share / total) for index, share in enumerate(shares.values())], rng)]
         return name, self.past.draw(rng) if name == PAST else None
 
     def _counts_for_stage(self, group: MatchGroup) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gymposium.errors import GymposiumError
-from gymposium.util.streams import draw
+from gymposium.util.streams import draw_outcome
 from gymposium.util.visible import plural
 from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import Pool
@@ -72,7 +72,7 @@ class PastVersions:
 
     def draw(self, rng: random.Random) -> Policy:
         """Draw a version by its share, with one call to `rng`."""
-        return self.versions[draw([*enumerate(self.shares())], rng)].policy
+        return self.versions[draw_outcome([*enumerate(self.shares())], rng)].policy
 
     def shares(self) -> list[float]:
         """Return the probability of each version. They add up to 1."""

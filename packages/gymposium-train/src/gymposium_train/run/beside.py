@@ -21,7 +21,7 @@ import torch
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.runs.curves import CONTROL
-from gymposium.util.child_process import python_command, python_environment
+from gymposium.util.child_process import make_python_command, make_python_environment
 from gymposium_train.config.directory import RunDirectory, check_state, is_complete, read_state, write_json
 from gymposium_train.run.control import STAGE, train_control
 from gymposium_train.run.live import LineView
@@ -45,9 +45,9 @@ def control_beside(run: RunContext) -> Iterator[None]:
         print_message("The control runs in a separate process, in parallel with reinforcement learning.")
         seconds = run.config.budget - run.directory.results().get("cold_start_cpu_seconds", 0.0)
         with TemporaryFile() as dots, TemporaryFile() as errors:
-            command = python_command("-c", _CALL, str(run.directory.path), str(seconds))
+            command = make_python_command("-c", _CALL, str(run.directory.path), str(seconds))
             process = subprocess.Popen(
-                command, env=python_environment(), stdin=subprocess.PIPE, stdout=dots, stderr=errors
+                command, env=make_python_environment(), stdin=subprocess.PIPE, stdout=dots, stderr=errors
             )
             try:
                 yield

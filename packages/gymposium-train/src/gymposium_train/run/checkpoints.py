@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gymposium.util.durable import remove_directory, sweep, write_directory
+from gymposium.util.durable import remove_directory, remove_staging, write_directory
 from gymposium_train.config.directory import check_state, is_complete, read_state
 from gymposium_train.learner import Learner
 
@@ -35,7 +35,7 @@ def save_checkpoint(
     """Write the checkpoint of `state["step"]` atomically. Then remove all checkpoints except the newest `keep` and that
     of step `besides`. `weights_only` is as in `Learner.save_state`."""
     target = checkpoint_path(directory, state["step"])
-    sweep(directory, "step-")
+    remove_staging(directory, "step-")
     if target.exists():
         remove_directory(target)
     with write_directory(target) as staging:

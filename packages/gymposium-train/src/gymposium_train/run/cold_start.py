@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain, islice
 
 from gymposium.match import MatchResult
-from gymposium.replies.reading import read
+from gymposium.replies.reading import read_reply
 from gymposium.runs.curves import COLD_START
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.durable import remove_directory
@@ -244,13 +244,13 @@ def measure_failed_share(
     completions = engine.generate(requests, Sampling(1.0, prompting.room))
     form = choose_reader(prompting.reply, model.chat)
     readings = (
-        read(
+        read_reply(
             model.chat.read(completion.ids),
             lesson.legal,
             form.bind(lesson.tools) if isinstance(form, ToolsReader) else form,
             None,
             cut_off=completion.finish_reason == "length",
-            calls=lesson.legal is None and read(lesson.reply, None, form, None, calls=True).kind == "move",
+            calls=lesson.legal is None and read_reply(lesson.reply, None, form, None, calls=True).kind == "move",
         )
         for (lesson, _), completion in zip(tried, completions, strict=True)
     )

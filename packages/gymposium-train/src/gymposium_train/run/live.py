@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, Task, TextColumn, TimeElapsedColu
 from rich.table import Table
 from rich.text import Text
 
-from gymposium.cli.text import stderr_console, use_display
+from gymposium.cli.text import make_stderr_console, use_display
 from gymposium.util.visible import visible
 from gymposium_train.rollout.results import compute_failed_share
 from gymposium_train.util.progress import print_message
@@ -242,7 +242,7 @@ def estimate_cost(first: int, end: int, work: Sequence[float]) -> float:
 def open_view(wanted: Sequence[str] = ()) -> Iterator[ProgressView]:
     """Yield the view for stderr: `TerminalView` for a terminal, else `LineView`. `wanted` names further metrics to
     show in a terminal, with patterns such as `train/*`."""
-    console = stderr_console()
+    console = make_stderr_console()
     if not console.is_terminal:
         yield LineView()
         return

@@ -11,14 +11,14 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
-from gymposium.analysis.exact import TooLarge, optima_against_random
+from gymposium.analysis.exact import TooLarge, compute_optima_against_random
 from gymposium.games.protocol import Game
 from gymposium.match import MatchResult
 from gymposium.match.seating import round_up_matches
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.util.streams import stream
-from gymposium_agents.players.evaluate import evaluate
+from gymposium_agents.players.evaluate import evaluate_player
 from gymposium_train.config import Evaluation
 from gymposium_train.config.schedules import RunProgress
 from gymposium_train.config.stages import ALONE
@@ -149,7 +149,7 @@ def _open_anchor(name: str) -> AbstractContextManager[Player]:
 
 def _compute_optima(game: Game) -> dict[str, Any]:
     try:
-        optima = optima_against_random(game)
+        optima = compute_optima_against_random(game)
     except TooLarge:
         return {}
     return {kind: {"win": o.win, "draw": o.draw, "loss": o.loss, "return": o.mean_return} for kind, o in optima.items()}
@@ -187,7 +187,7 @@ def _evaluate_player(
 ) -> dict[str, Any]:
     """Evaluate a player. Players evaluated with equal `deals` get the same deals and the same random streams of
     opponents."""
-    return evaluate(
+    return evaluate_player(
         player,
         make_player(opponent) if opponent != ALONE else None,
         game,

@@ -13,7 +13,7 @@ import torch
 from transformers.utils import logging as transformers_logging
 
 from gymposium.games.registry import load_game
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.runs.loggers.make import close_loggers, make_loggers
 from gymposium.runs.loggers.protocol import LoggerStart
 from gymposium.runs.results import AFTER, BEFORE, CONTROL
@@ -124,7 +124,7 @@ def _execute_run(
         command = "serve" if config.source.kind == "sessions" else "train" if config.games else "sft"
         print_message(
             f"{stopped}Continue with:\n  "
-            f"{command_line(command, '--resume', str(directory.path), allow=list_names_to_allow(config))}"
+            f"{format_command_line(command, '--resume', str(directory.path), allow=list_names_to_allow(config))}"
         )
         raise
     close_loggers(loggers)

@@ -15,9 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import BadOption, GymposiumError, describe
+from gymposium.errors import BadOption, GymposiumError, describe_error
 from gymposium.http.client import EmptyStep, Server, Session, parse_ending
-from gymposium.util.child_process import user_environment
+from gymposium.util.child_process import make_user_environment
 from gymposium_agents.serving.turns import convert_to_data, list_messages
 from gymposium_train.serving.service import Service
 from gymposium_train.serving.settings import SessionSettings
@@ -130,7 +130,7 @@ class CommandRunner:
 
     def _run_session(self, session: Session[Server]) -> float | Mapping[str, Any]:
         environment = {
-            **user_environment(),
+            **make_user_environment(),
             "OPENAI_BASE_URL": session.base_url,
             "OPENAI_API_KEY": "none",  # the address opens the session, and the key to end it stays here
             "GYMPOSIUM_SEED": str(session.seed),
@@ -148,7 +148,7 @@ class CommandRunner:
             score = self._score(ran)
             parse_ending(score)
         except Exception as error:
-            raise GymposiumError(f"--reward {self._settings.scores}: {describe(error)}") from error
+            raise GymposiumError(f"--reward {self._settings.scores}: {describe_error(error)}") from error
         return score
 
     def _list_conversations(self, name: str) -> list[list[dict[str, Any]]]:

@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from gymposium.errors import GymposiumError, describe
+from gymposium.errors import GymposiumError, describe_error
 from gymposium.runs.sessions import GroupRow, SessionRow, SessionsFile, SessionState
 from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
@@ -183,7 +183,7 @@ class Sessions:
                 try:
                     opened = self._open[digest] = self._reopen_session(row, player)
                 except (ArithmeticError, AttributeError, GymposiumError, LookupError, TypeError, ValueError) as error:
-                    self._leave_out(row, "dropped", f"its turns are malformed: {describe(error)}")
+                    self._leave_out(row, "dropped", f"its turns are malformed: {describe_error(error)}")
                     raise Gone("The saved turns of this session are malformed. Begin another session.") from None
         return opened.session
 

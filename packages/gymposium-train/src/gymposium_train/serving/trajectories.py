@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gymposium.errors import GymposiumError, describe
+from gymposium.errors import GymposiumError, describe_error
 from gymposium.rewards.protocol import Reward
 from gymposium.runs.sessions import SessionRow, SessionsFile, TurnRow
 from gymposium.tasks.tools import Tool
@@ -97,7 +97,7 @@ def read_group(file: SessionsFile, key: str) -> SessionGroup:
             EndRequest.read(row.ending)
         return SessionGroup(key, [found for row in ended if (found := _read_trajectory(file, row)) is not None])
     except (ServiceError, LookupError, TypeError, ValueError) as error:
-        raise BadGroup(f"cannot learn from its sessions: {describe(error)}") from error
+        raise BadGroup(f"cannot learn from its sessions: {describe_error(error)}") from error
 
 
 def _read_trajectory(file: SessionsFile, row: SessionRow) -> SessionTrajectory | None:

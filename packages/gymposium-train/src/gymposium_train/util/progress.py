@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from types import FrameType
 
 from gymposium.cli.resume import TerminationSignal
-from gymposium.cli.text import stderr_console
+from gymposium.cli.text import make_stderr_console
 from gymposium.util.visible import visible
 from gymposium_train.util.processes import count_processes
 
 
 def print_message(message: str, style: str = "") -> None:
     """Print a line to stderr."""
-    stderr_console().print(visible(message), style=style, soft_wrap=True)
+    make_stderr_console().print(visible(message), style=style, soft_wrap=True)
 
 
 class Interruption:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.players.grammar import check_player
-from gymposium.plugins.allowed import allow
+from gymposium.plugins.allowed import allow_names
 from gymposium.plugins.host import host
 from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec
@@ -45,7 +45,7 @@ def choose_trained_model(form: Form, directory: Path) -> Form:
     player = find_trained_models(directory, None).get(run)
     if player is None:
         raise BadOption(f"No trained model of {run!r}. Choose a run from the list.")
-    allow(player)
+    allow_names(player)
     others = form.get_all("opponent")[1:]
     rest = [pair for pair in form.fields if pair[0] not in (FIELD, "opponent")]
     return Form((*rest, *(("opponent", text) for text in (player, *others))))

@@ -54,7 +54,7 @@ def make_seat_view(
     `before` is the view at the seat's last decision, if any, and `since` the number of events until then."""
     text = match.observe(seat).text.rstrip("\n")
     picture, clicks = None, None
-    if isinstance(match, PictureMatch) and (drawn := match.picture(seat)) is not None:
+    if isinstance(match, PictureMatch) and (drawn := match.draw_picture(seat)) is not None:
         html, tall = render_frame(drawn)
         picture, clicks = (_FRAME + html, tall), map_clicks(drawn, legal or ())
     return SeatView(text, picture, clicks, legal, list_other_moves(match, seat, since), _mark_new_lines(text, before))

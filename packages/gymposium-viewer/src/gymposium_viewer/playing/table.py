@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gymposium.envs.table import OutsideSeat, Table, advance_tables
-from gymposium.errors import GymposiumError, describe
+from gymposium.errors import GymposiumError, describe_error
 from gymposium.match import EngineError, Guard, MatchJob, MatchResult
 from gymposium.match.failures import FailurePolicy
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player, Reply
-from gymposium.replies.reading import READERS, read
+from gymposium.replies.reading import READERS, read_reply
 from gymposium.tasks.tools import NO_CALL, list_tools
 from gymposium_viewer.playing.choice import MatchChoice
 from gymposium_viewer.playing.state import MatchEnd, SeatView, TableState, make_seat_view
@@ -95,7 +95,7 @@ class BrowserTable:
             if now.phase != "yours" or view is None or turn != now.turn:
                 return "That answer was for an earlier position. This is the current one."
             calls = bool(list_tools(self.game))
-            reading = read(text, view.legal, READERS["move"], self.game.move_pattern, calls=calls)
+            reading = read_reply(text, view.legal, READERS["move"], self.game.move_pattern, calls=calls)
             if reading.kind != "move":
                 if calls:
                     return NO_CALL
@@ -126,7 +126,7 @@ class BrowserTable:
         try:
             state = step()
         except Exception as error:  # noqa: BLE001 - making a third-party player may raise anything
-            state = replace(self.state, phase="failed", error=describe(error))
+            state = replace(self.state, phase="failed", error=describe_error(error))
         with self._lock:
             self.state = state
             if self.is_abandoned or state.is_settled:

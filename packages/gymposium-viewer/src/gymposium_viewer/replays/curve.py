@@ -65,10 +65,10 @@ class ReviewCurve:
         if top - bottom < 1e-9:
             bottom, top = low, high
 
-        def x(step: int) -> float:
+        def scale_step(step: int) -> float:
             return round(_LEFT + (WIDTH - _LEFT - _RIGHT) * step / last, 1)
 
-        def y(value: float) -> float:
+        def scale_value(value: float) -> float:
             return round(_TOP + (HEIGHT - _TOP - _BOTTOM) * (top - value) / (top - bottom), 1)
 
         losing = review.find_losing_decision(returns, low, high, exact=file.exact)
@@ -77,13 +77,16 @@ class ReviewCurve:
         for decision, drop in sorted(drops.items(), key=lambda item: item[0].step):
             seat = 0 if file.open else decision.seat
             value = decision.before if decision.seat == seat else low + high - decision.before
-            marks.append(CurveMark(x(decision.step), y(value), drop, drop == losing))
+            marks.append(CurveMark(scale_step(decision.step), scale_value(value), drop, drop == losing))
         middle = (low + high) / 2
         ticks = {top, bottom} | ({middle} if bottom < middle < top else set())
         return cls(
-            [CurveLine(seat, " ".join(f"{x(step)},{y(value)}" for step, value in seen[seat])) for seat in sorted(seen)],
+            [
+                CurveLine(seat, " ".join(f"{scale_step(step)},{scale_value(value)}" for step, value in seen[seat]))
+                for seat in sorted(seen)
+            ],
             marks,
-            [(y(value), f"{value:+.2g}" if value else "0") for value in sorted(ticks)],
+            [(scale_value(value), f"{value:+.2g}" if value else "0") for value in sorted(ticks)],
             file.judge,
             file.exact,
             file.open,

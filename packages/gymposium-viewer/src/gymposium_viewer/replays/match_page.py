@@ -10,7 +10,7 @@ from typing import Any
 
 from gymposium.errors import BadRecord
 from gymposium.records import Record
-from gymposium_viewer.pages import Tab, copy_static, render, write_page
+from gymposium_viewer.pages import Tab, copy_static, render_page, write_page
 from gymposium_viewer.replays.story import Story, build_story
 
 _STANDALONE: dict[str, Any] = {
@@ -34,7 +34,7 @@ _STANDALONE: dict[str, Any] = {
 
 def render_match(story: Story, path: str, *, tabs: Sequence[Tab] = (), live: bool = False, **around: Any) -> str:
     """Render the page of a match at `path` below the site's root. `around` overrides the values of `_STANDALONE`."""
-    return render("replays/match.html", path, tabs, live=live, **{**_STANDALONE, "story": story, **around})
+    return render_page("replays/match.html", path, tabs, live=live, **{**_STANDALONE, "story": story, **around})
 
 
 def export_matches(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gymposium.games.protocol import Game
 from gymposium.match import Turn
 from gymposium.replies.lenient import find_marks
-from gymposium.replies.reading import MAX_REPLY, LenientReader, Reader, read
+from gymposium.replies.reading import MAX_REPLY, LenientReader, Reader, read_reply
 from gymposium.replies.repetition import ends_in_loop
 from gymposium.tasks.tools import list_tools
 
@@ -19,7 +19,7 @@ def extract_move(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Gam
     if len(turn.text) > MAX_REPLY:
         return ""
     if turn.reading in ("move", "illegal"):
-        return (read(turn.text, legal, how, game.move_pattern, calls=bool(list_tools(game))).move or "").strip()
+        return (read_reply(turn.text, legal, how, game.move_pattern, calls=bool(list_tools(game))).move or "").strip()
     return (_extract_submission(turn, how, is_free_text=is_free_text(legal, game)) or "").strip()
 
 

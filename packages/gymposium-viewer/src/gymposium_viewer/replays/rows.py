@@ -16,7 +16,7 @@ from typing import Any
 from gymposium.errors import BadRecord
 from gymposium.match.ending import Ending
 from gymposium.records import FORMAT, Record
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 
 _BEGIN, _END = b'{"id":"', f',"format":"{FORMAT}"}}'.encode()
 _READING = b'"reading":"'
@@ -113,10 +113,10 @@ class RowReader:
         try:
             name, head, tail = line[len(_BEGIN) : game], line[game + 2 : seed + 1], line[returns + 2 : prompts]
             if head not in self._lineups:
-                data = strict_json(f"{{{head.decode()}}}")
+                data = parse_strict_json(f"{{{head.decode()}}}")
                 self._lineups[head] = _make_lineup(data["game"], data["players"])
             if tail not in self._results:
-                data = strict_json(f"{{{tail.decode()}}}")
+                data = parse_strict_json(f"{{{tail.decode()}}}")
                 self._results[tail] = _make_result(data["returns"], data["results"], Ending.parse(data["ending"]))
             row = Row(
                 self.file,

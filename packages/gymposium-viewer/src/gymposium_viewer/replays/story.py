@@ -297,7 +297,7 @@ class _Position:
 def _observe(record: Record, pictures: dict[tuple[str, float], int], match: Match) -> _Position:
     views = []
     for seat in range(match.game.seats):
-        drawn = match.picture(seat) if isinstance(match, PictureMatch) else None
+        drawn = match.draw_picture(seat) if isinstance(match, PictureMatch) else None
         picture = None if drawn is None else pictures.setdefault(render_frame(drawn), len(pictures))
         views.append(SeatPicture(seat, match.observe(seat).text, picture))
     return _Position(views, {seat: match.observe(seat, record.prompts[seat]["style"]) for seat in match.to_move()})
@@ -395,7 +395,7 @@ def _make_task(record: Record, steps: Sequence[StoryStep]) -> TaskView | None:
 def _describe_ending(record: Record, steps: Sequence[StoryStep], seats: Sequence[Seat]) -> list[str]:
     """Return how the match ended, in sentences."""
 
-    def name(seat: int) -> str:
+    def format_name(seat: int) -> str:
         if seat >= len(seats):
             return f"Seat {seat} (no one)"
         return f"Seat {seat} ({seats[seat].label or seats[seat].player.partition('?')[0]})"
@@ -405,13 +405,13 @@ def _describe_ending(record: Record, steps: Sequence[StoryStep], seats: Sequence
         last = next((act for act in (steps[-1].acts if steps else ()) if act.seat == ending.seat), None)
         failed = None if last is None or last.no_reply else last.failed
         why = [] if failed is None else [f"Its last reply was {failed.reading}. {failed.why}"]
-        return [ending.describe(name), *why]
+        return [ending.describe(format_name), *why]
     if len(record.results) == 1:
         return [f"The match is over with a return of {record.returns[0]:g}."]
     winners = [seat for seat, result in enumerate(record.results) if result == "win"]
     if winners:
-        return [" and ".join(map(name, winners)) + (" wins." if len(winners) == 1 else " win.")]
+        return [" and ".join(map(format_name, winners)) + (" wins." if len(winners) == 1 else " win.")]
     level = [seat for seat, result in enumerate(record.results) if result == "draw"]
     if len(level) == len(record.results):
         return ["A draw."]
-    return [" and ".join(map(name, level)) + " share the first place." if level else "Nobody wins."]
+    return [" and ".join(map(format_name, level)) + " share the first place." if level else "Nobody wins."]

@@ -15,7 +15,7 @@ from typing import Any
 from gymposium.tasks import Result
 from gymposium.tasks.tools import Call
 from gymposium.tasks.transcript import Transcript
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_viewer.pages import shorten
 
 SHORT = 1000
@@ -127,7 +127,7 @@ def _format_value(value: Any) -> str:
     if not isinstance(value, str):
         return _dump_json(value)
     try:
-        strict_json(value)
+        parse_strict_json(value)
     except ValueError:
         return value if value.strip() else _dump_json(value)
     return _dump_json(value)

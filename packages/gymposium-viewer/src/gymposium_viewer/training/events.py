@@ -66,9 +66,9 @@ class RunEvents:
     def poll(self) -> tuple[list[str], bool]:
         """Return the new messages, and whether no more will follow."""
         ended = self._opened.run.finished  # checked before reading, so that the last lines are read
-        return [*self._messages(), *([format_message("finished", {})] if ended else [])], ended
+        return [*self._iterate_messages(), *([format_message("finished", {})] if ended else [])], ended
 
-    def _messages(self) -> Iterator[str]:
+    def _iterate_messages(self) -> Iterator[str]:
         if self._file.check_replaced():
             yield format_message("renewed", {}, self._file.offset)
         for line in self._file.lines():

@@ -11,7 +11,7 @@ from gymposium.runs.curves import Curves
 from gymposium.runs.metric_docs import load_metrics
 from gymposium.runs.run import Run
 from gymposium.runs.samples import SamplesIndex
-from gymposium_viewer.pages import inline_assets, render
+from gymposium_viewer.pages import inline_assets, render_page
 from gymposium_viewer.training.library import OpenRun
 from gymposium_viewer.training.run_view import FINISHED, dump_learning_curves, view_run
 
@@ -47,5 +47,7 @@ def render_report(directory: Path) -> str:
     values = make_run_values(opened)
     view = values["view"]
     values["view"] = replace(view, summary=replace(view.summary, state=FINISHED))  # writing the report finishes the run
-    page = render("training/run.html", "report.html", **values, rollouts=None, sessions=None, events=None, alone=True)
+    page = render_page(
+        "training/run.html", "report.html", **values, rollouts=None, sessions=None, events=None, alone=True
+    )
     return inline_assets(page)

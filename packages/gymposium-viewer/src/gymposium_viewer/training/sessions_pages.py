@@ -53,7 +53,7 @@ class SessionPages:
             raise HTTPException(404, f"The run {run.name} has no session {session}.")
         events = self._events_path(run)
 
-        def link(other: str) -> str | None:
+        def make_link(other: str) -> str | None:
             there = has_page(other) if pages is None else other in pages
             return session_path(run.name, other) if there else None
 
@@ -66,7 +66,7 @@ class SessionPages:
             view=None if isinstance(found, Problem) else found,
             problem=found if isinstance(found, Problem) else None,
             ways=BEGINNINGS,
-            link=link,
+            link=make_link,
             events=None if events is None else f"{events}?id={quote_path(session)}",
         )
 

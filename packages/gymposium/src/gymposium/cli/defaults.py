@@ -7,7 +7,7 @@ from typing import Any
 
 from gymposium.cli.text import print_note
 from gymposium.errors import BadOption, UnknownName
-from gymposium.plugins.first_party import first_party
+from gymposium.plugins.first_party import list_first_party
 from gymposium.util.user_file import PLUGINS, UserFile
 
 _KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
@@ -21,7 +21,7 @@ def read_defaults(verb: str, command: Any, file: UserFile, verbs: Iterable[str])
     default, because its meaning depends on other settings."""
     known = {name for name in verbs if name != PLUGINS}
     for name in file.defaults:
-        if name not in known and name not in first_party()["command"]:  # without effect while it is not installed
+        if name not in known and name not in list_first_party()["command"]:  # without effect while it is not installed
             raise UnknownName(f"command in {file.path}", name, known)
     found = _read_options(f"{file.path}: [{verb}]", command, file.defaults.get(verb, {}))
     if found:

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Column, Table
 
-from gymposium.analysis.exact import Outcome, PlayerFigures, Policy, PolicyFigures, TooLarge, measure
+from gymposium.analysis.exact import Outcome, PlayerFigures, Policy, PolicyFigures, TooLarge, measure_player
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
 from gymposium.util.visible import quantity
@@ -59,7 +59,7 @@ def show_figures(console: Console, player: str, measured: PlayerFigures) -> None
 
 def _try_measure(game: Game, player: Player, seed: int) -> PlayerFigures | TooLarge:
     try:
-        return measure(game, player, seed)
+        return measure_player(game, player, seed)
     except TooLarge as reason:
         return reason
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from gymposium.cli.game import GameArgument, ParametersArgument, add_parameters
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import print_text, stdout_console
+from gymposium.cli.text import make_stdout_console, print_text
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import is_registered, load_game
 from gymposium.replies.prompt import get_prompt
@@ -75,7 +75,7 @@ def command(
             }
         )
         return
-    console = stdout_console()
+    console = make_stdout_console()
     console.print(spec.title, style="bold")
     console.print(spec.summary)
     facts = Table(box=None, show_header=False)

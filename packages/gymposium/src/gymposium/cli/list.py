@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import stdout_console
+from gymposium.cli.text import make_stdout_console
 from gymposium.plugins.host import host
 
 
@@ -51,7 +51,7 @@ def command(
             }
         )
         return
-    console = stdout_console()
+    console = make_stdout_console()
     table = Table(title="Games", title_justify="left", box=None)
     for heading in ("game", "id", "seats", "hidden", "title"):
         table.add_column(heading, no_wrap=heading in ("game", "id"), overflow="fold")  # not truncated, to be copied

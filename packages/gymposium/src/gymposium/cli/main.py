@@ -25,9 +25,9 @@ from gymposium.cli.descriptors import check_working_directory, reserve_descripto
 from gymposium.cli.output import convert_output_errors
 from gymposium.cli.text import print_error, print_note
 from gymposium.cli.usage import convert_usage_errors, make_strict_parser
-from gymposium.errors import BadOption, GymposiumError, describe
+from gymposium.errors import BadOption, GymposiumError, describe_error
 from gymposium.players.asking import get_blame_note
-from gymposium.plugins.allowed import allow, allow_variables
+from gymposium.plugins.allowed import allow_names, allow_variables
 from gymposium.plugins.first_party import make_unknown_name
 from gymposium.plugins.host import disable_plugins, host, is_loaded
 from gymposium.util.child_process import guard_children
@@ -91,7 +91,7 @@ class Verbs(TyperGroup):
             sys.exit(2)
         except Exception as error:
             if player := get_blame_note(error):  # the traceback follows, for the player's author
-                print_error(f"{player} {describe(error)}")
+                print_error(f"{player} {describe_error(error)}")
             raise
 
 
@@ -152,7 +152,7 @@ def options(
             "--allow",
             metavar="NAME",
             is_eager=True,
-            callback=lambda names: allow(*(names or [])),
+            callback=lambda names: allow_names(*(names or [])),
             help="Allow files to name this game or player that imports a module, reads a path or asks a server "
             "(repeatable)",
         ),

@@ -18,11 +18,11 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from gymposium.cli.text import print_note, stderr_console, use_display
+from gymposium.cli.text import make_stderr_console, print_note, use_display
 from gymposium.games.protocol import Game
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Player, is_deterministic
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.records.scores import Score
 from gymposium.util.visible import plural, quantity, visible
 
@@ -45,7 +45,7 @@ ScheduleOption = Annotated[
 
 def note_record(record: Path) -> None:
     """Print the path of the record of a match that broke off."""
-    print_note(f"The match so far is recorded in {record}:  {command_line('replay', str(record))}")
+    print_note(f"The match so far is recorded in {record}:  {format_command_line('replay', str(record))}")
 
 
 class _Description(ProgressColumn):
@@ -65,7 +65,7 @@ class _Rate(ProgressColumn):
 @contextmanager
 def show_match_bar() -> Iterator[Progress]:
     """Show a progress bar on stderr, only on a terminal."""
-    console = stderr_console()
+    console = make_stderr_console()
     bar = Progress(
         _Description(),
         BarColumn(),

@@ -12,7 +12,7 @@ import typer
 from gymposium.cli.game import GameArgument, ParametersArgument, add_parameters
 from gymposium.cli.matches import note_record
 from gymposium.cli.resume import OutOption, get_exit_code, raise_on_sigterm, reject_unused
-from gymposium.cli.text import format_return, print_note, print_text, stdout_console
+from gymposium.cli.text import format_return, make_stdout_console, print_note, print_text
 from gymposium.envs.table import Table, list_other_moves
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
@@ -101,13 +101,13 @@ def _print_moves(table: Table, yours: list[int], since: int) -> int:
         players = table.job.players
         for seat, move in list_other_moves(table.match, yours[0], since):
             who = players[seat].name if len(players) == 2 else f"{players[seat].name} in seat {seat}"
-            print_text(stdout_console(), f"{who} plays {move}.")
+            print_text(make_stdout_console(), f"{who} plays {move}.")
     return len(table.match.events)
 
 
 def _print_end(played: MatchResult, yours: list[int]) -> None:
     """Print the last position and the result. Players at the terminal see only their own hidden information."""
-    console, job = stdout_console(), played.job
+    console, job = make_stdout_console(), played.job
     console.print()
     if played.ending == OVER:
         end = job.game.load(played.events)

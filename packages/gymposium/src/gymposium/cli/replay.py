@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import format_return, print_error, print_text, stdout_console
-from gymposium.errors import BadOption, describe
+from gymposium.cli.text import format_return, make_stdout_console, print_error, print_text
+from gymposium.errors import BadOption, describe_error
 from gymposium.games.protocol import CHANCE
 from gymposium.games.registry import needs_isolation
 from gymposium.match import Turn
@@ -99,7 +99,7 @@ def command(
         try:
             played = call_isolated(_replay, record) if needs_isolation(record.game) else _replay(record)
         except Exception as error:  # noqa: BLE001 - an engine may raise anything at an unknown record
-            failed.append(Problem(f"Match {record.id}", f"cannot be replayed: {describe(error)}"))
+            failed.append(Problem(f"Match {record.id}", f"cannot be replayed: {describe_error(error)}"))
             print_error(str(failed[-1]))
             continue
         if as_json:
@@ -177,7 +177,7 @@ def _get_reply_data(turn: Turn) -> dict[str, Any]:
 
 
 def _print_match(record: Record, played: ReplayedMatch, only: int | None) -> None:
-    console = stdout_console()
+    console = make_stdout_console()
 
     def say(text: str, style: str | None = None) -> None:
         print_text(console, text, style)

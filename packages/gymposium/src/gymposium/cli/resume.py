@@ -19,7 +19,7 @@ from gymposium.games.registry import check_named_game
 from gymposium.match import GameRefused
 from gymposium.players.grammar import check_named_player
 from gymposium.plugins.allowed import is_allowed
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 
 OutOption = Annotated[
     Path | None,
@@ -52,13 +52,13 @@ def raise_on_sigterm() -> Iterator[None]:
 
     No effect outside the main thread, the only one that gets signals."""
 
-    def terminated(number: int, frame: FrameType | None) -> None:
+    def handle_sigterm(number: int, frame: FrameType | None) -> None:
         raise TerminationSignal
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, terminated)
+    before = signal.signal(signal.SIGTERM, handle_sigterm)
     try:
         yield
     finally:
@@ -90,7 +90,7 @@ def explain_resume(kept: Callable[[], str | None], *arguments: str, allow: Seque
 
 def _note_command(kept: str, arguments: Sequence[str], allow: Sequence[str]) -> None:
     print_note(f"{kept} Resume with:")
-    print_note(f"  {command_line(*arguments, allow=allow)}")
+    print_note(f"  {format_command_line(*arguments, allow=allow)}")
 
 
 def list_names_to_allow(games: Iterable[str], players: Iterable[str]) -> list[str]:

@@ -18,7 +18,7 @@ from gymposium.analysis.review.update import ReviewedMatches, review_file
 from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, open_chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import ShowOption, show_match_bar
-from gymposium.cli.text import print_error, print_note, print_text, stdout_console
+from gymposium.cli.text import make_stdout_console, print_error, print_note, print_text
 from gymposium.errors import BadOption
 from gymposium.records import Record, drop_duplicate_files, find_board_files, find_match_files, replay_decisions
 from gymposium.runs.links import check_contained
@@ -148,7 +148,7 @@ def _list_largest_drops(files: list[ReviewedMatches], most: int) -> list[tuple[R
 
 
 def _print_reviews(found: list[ReviewedMatches], shown: int) -> None:
-    console = stdout_console()
+    console = make_stdout_console()
     for (game, judge), files in _group_by_game(found).items():
         matches = sum(len(one.records) for one in files)
         estimate = "" if files[0].reviews.exact else ", which estimates"

@@ -20,7 +20,7 @@ from gymposium.cli.matches import (
 )
 from gymposium.cli.resume import OutOption, ResumeOption, check_settings, is_default, list_names_to_allow, reject_unused
 from gymposium.cli.series import open_run, play_series
-from gymposium.cli.text import print_note, show_status, stdout_console
+from gymposium.cli.text import make_stdout_console, print_note, show_status
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.match import read_schedule
@@ -126,11 +126,11 @@ def command(
 
 def _print_scores(comparison: Comparison) -> None:
     """Print the scores as a table."""
-    stdout_console().print(comparison.title, soft_wrap=True)
+    make_stdout_console().print(comparison.title, soft_wrap=True)
     table = Table("", *comparison.headings(), box=None)
     for label, cells in comparison.rows():
         table.add_row(label, *cells)
-    stdout_console().print(table)
+    make_stdout_console().print(table)
 
 
 def _note_failed_replies(comparison: Comparison) -> None:

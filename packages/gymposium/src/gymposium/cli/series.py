@@ -20,7 +20,7 @@ from gymposium.match.seating import MatchPlan
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.asking import find_source_file
 from gymposium.players.protocol import Player
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.records import Record
 from gymposium.runs.executors.protocol import Executor
 from gymposium.runs.folder import RunFolder
@@ -54,7 +54,7 @@ class PlayedSeries:
 
         Ends the command with exit code 1 if no match has a result, or if some matches were never started."""
         if told := self.break_offs.description:
-            again = command_line(folder.command, "--resume", str(folder.path), allow=allow)
+            again = format_command_line(folder.command, "--resume", str(folder.path), allow=allow)
             fails = not self.finished or self.break_offs.not_begun > 0
             (print_error if fails else print_note)(f"{told} Play them with  {again}")
             if fails:

@@ -39,11 +39,11 @@ def _compute_least_width(console: Console, table: Table) -> int:
     """Return a table's minimum width, breaking words only in columns that fold."""
     wide = console.options.update(width=10_000)
 
-    def widest(*cells: Any) -> int:
+    def find_widest(*cells: Any) -> int:
         return max(Measurement.get(console, wide, cell).minimum for cell in cells)
 
     folded = [column for column in table.columns if column.overflow == "fold"]
-    saved = sum(widest(column.header, *column.cells) - widest(column.header) for column in folded)
+    saved = sum(find_widest(column.header, *column.cells) - find_widest(column.header) for column in folded)
     return Measurement.get(console, wide, table).minimum - saved
 
 
@@ -62,7 +62,7 @@ def _stack_table(console: Console, table: Table) -> Group:
     return Group(*lines[:-1])
 
 
-def stdout_console() -> Console:
+def make_stdout_console() -> Console:
     """Return a console on stdout, for results.
 
     It is created on each use, so it writes to the current stdout. In a file or a pipe, each table row is one line,
@@ -77,7 +77,7 @@ _displaying: list[Console] = []
 """The stderr console of the live display, if one is shown."""
 
 
-def stderr_console() -> Console:
+def make_stderr_console() -> Console:
     """Return a console on stderr, for progress, notes and errors.
 
     While a live display is shown, its console is returned, so output appears above the display."""
@@ -99,7 +99,7 @@ def use_display(console: Console) -> Iterator[None]:
 @contextmanager
 def show_status(message: str) -> Iterator[None]:
     """Show a spinner with this text on a terminal while the block runs."""
-    console = stderr_console()
+    console = make_stderr_console()
     if not console.is_terminal or _displaying:
         yield
         return
@@ -109,12 +109,12 @@ def show_status(message: str) -> Iterator[None]:
 
 def print_error(message: str) -> None:
     """Print an error on one line, for easy copying."""
-    stderr_console().print(Text.assemble(("error: ", "bold red"), visible(message)), soft_wrap=True)
+    make_stderr_console().print(Text.assemble(("error: ", "bold red"), visible(message)), soft_wrap=True)
 
 
 def print_note(message: str) -> None:
     """Print a note for the user that is not a result."""
-    stderr_console().print(Text(visible(message), style="dim"), soft_wrap=True)
+    make_stderr_console().print(Text(visible(message), style="dim"), soft_wrap=True)
 
 
 def print_text(console: Console, text: str, style: str | None = None) -> None:

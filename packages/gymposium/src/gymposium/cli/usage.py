@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 import typer
 
 from gymposium.errors import BadOption, UnknownName
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 
 _CommandLineError: Any = typer.BadParameter.__mro__[2]
 """The base class of Typer's errors, Click's `ClickException`. Typer does not export it."""
@@ -35,7 +35,7 @@ def convert_usage_errors(root: Any = None) -> Iterator[None]:
         verbs = [] if root is None else [root.invoked_subcommand]
         if context is not None:
             verbs = context.command_path.split()[1:]
-        raise BadOption(f"{_describe_error(error, context)} Help:  {command_line(*verbs, '--help')}") from None
+        raise BadOption(f"{_describe_error(error, context)} Help:  {format_command_line(*verbs, '--help')}") from None
 
 
 def parse_strictly(command: Any) -> None:

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import print_error, stdout_console
-from gymposium.plugins.command_line import command_line
+from gymposium.cli.text import make_stdout_console, print_error
+from gymposium.plugins.command_line import format_command_line
 from gymposium.records import drop_duplicate_files, find_match_files, group_problems, verify_file
 from gymposium.util.visible import plural, quantity, visible
 
@@ -76,11 +76,11 @@ def command(
             }
         )
     else:
-        console = stdout_console()
+        console = make_stdout_console()
         for path, verified in verifications:
             if not verified.matches + verified.not_played:
                 print_error(str(verified.problems[0]))
-                print_error(f"For a log of another library, run  {command_line('audit', str(path))}")
+                print_error(f"For a log of another library, run  {format_command_line('audit', str(path))}")
                 continue
             for problem, more in group_problems(verified.problems):
                 others = f" (and {more} more with this reason)" if more else ""

@@ -46,7 +46,7 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = self._infos()
+        self.infos = self._make_infos()
         self._skip_agent_selection = None
         self._select()
         if self.render_mode == "human":
@@ -72,7 +72,7 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
         if len(self._replies) == len(table.asks):  # every seat of the decision has replied
             since, replies, self._replies = len(table.turns), self._replies, {}
             self.rewards = self._answer(replies)
-            self.infos = self._infos(since)
+            self.infos = self._make_infos(since)
             self.terminations = dict.fromkeys(self.agents, table.over)
         self._select()
         self._accumulate_rewards()

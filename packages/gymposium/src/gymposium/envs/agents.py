@@ -17,7 +17,7 @@ from gymposium.envs.options import (
     render_text,
     require_table,
 )
-from gymposium.envs.table import Table, new_match_id
+from gymposium.envs.table import Table, make_match_id
 from gymposium.envs.views import describe_position
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Match
@@ -95,7 +95,7 @@ class AgentsEnv:
         match_seed, self._rng = choose_seed(seed, self._rng)
         self._returns = [0.0] * self.game.seats
         players = [self._options.outside] * self.game.seats
-        job = MatchJob(new_match_id("env"), self.game, players, match_seed, on_illegal=self._options.policy)
+        job = MatchJob(make_match_id("env"), self.game, players, match_seed, on_illegal=self._options.policy)
         self._release()
         self._table = Table.from_job(job)
         if self._table.error is not None:
@@ -131,14 +131,14 @@ class AgentsEnv:
             raise BadOption(f"Unknown agent {agent!r}. {self.game.name} has {', '.join(self.possible_agents)}.")
         return self._options.views.observe(self._open_table(), self._seats[agent], self._options.kind)
 
-    def _infos(self, since: int | None = None) -> dict[str, dict[str, Any]]:
+    def _make_infos(self, since: int | None = None) -> dict[str, dict[str, Any]]:
         """Return every agent's info, including the readings of replies after the first `since` turns.
 
         An info includes the `action_mask` unless the observation has it. With tensor observations, infos contain only
         numbers under the same keys at every step, because learners make arrays of the values."""
-        return {agent: self._info(seat, since) for agent, seat in self._seats.items()}
+        return {agent: self._make_info(seat, since) for agent, seat in self._seats.items()}
 
-    def _info(self, seat: int, since: int | None) -> dict[str, Any]:
+    def _make_info(self, seat: int, since: int | None) -> dict[str, Any]:
         table, views, kind = self._open_table(), self._options.views, self._options.kind
         info: dict[str, Any] = {"seat": seat} if kind == "tensor" else views.info(table, seat, since)
         if kind != "dict" and self.game.num_actions:

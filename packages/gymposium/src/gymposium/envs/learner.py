@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from gymposium.envs.options import SharedOptions, check_options, check_seat, render_text
-from gymposium.envs.table import Table, new_match_id
+from gymposium.envs.table import Table, make_match_id
 from gymposium.envs.views import describe_position
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
@@ -69,7 +69,7 @@ class LearnerTable(Table):
     @classmethod
     def open(cls, options: LearnerOptions, seed: int, seat: int, match_id: str | None = None) -> LearnerTable:
         """Set up a match with a learner in `seat`. Without a `match_id`, a new one is created."""
-        number = new_match_id("env") if match_id is None else match_id
+        number = make_match_id("env") if match_id is None else match_id
         job = MatchJob(number, options.game, options.players(seat), seed, on_illegal=options.policy)
         table = cls.from_job(job)
         table._options, table.seat, table._paid, table._since = options, seat, 0.0, None

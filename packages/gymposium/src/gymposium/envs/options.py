@@ -56,7 +56,7 @@ class SharedOptions:
     ) -> None:
         """Load the game and check the options. `params` are the game's own parameters. `keywords` are the
         environment's keyword names, for error messages."""
-        self.game = _load(game, params, keywords)
+        self.game = _load_game(game, params, keywords)
         if render_mode is not None and render_mode not in METADATA["render_modes"]:
             modes = " or ".join(map(repr, METADATA["render_modes"]))
             raise BadRenderMode(f"Unknown render_mode={render_mode!r}. Use {modes}.")
@@ -70,7 +70,7 @@ class SharedOptions:
         """The kind of observation: `text`, `dict` or `tensor`."""
 
 
-def _load(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> Game:
+def _load_game(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> Game:
     """Return the game with these parameters. Raises `BadParameter` if it does not accept them."""
     if not isinstance(game, str):
         if params:

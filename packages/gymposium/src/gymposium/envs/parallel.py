@@ -36,7 +36,7 @@ class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignor
         self._begin(seed, options)
         if self.render_mode == "human":
             self.render()
-        return self._observations(), self._infos()
+        return self._make_observations(), self._make_infos()
 
     def step(
         self, actions: Mapping[str, Any]
@@ -59,14 +59,14 @@ class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignor
         if self.render_mode == "human":
             self.render()
         return (
-            self._observations(),
+            self._make_observations(),
             rewards,
             dict.fromkeys(agents, over),
             dict.fromkeys(agents, False),
-            self._infos(since),
+            self._make_infos(since),
         )
 
-    def _observations(self) -> dict[str, Any]:
+    def _make_observations(self) -> dict[str, Any]:
         return {agent: self._observe(agent) for agent in self.possible_agents}
 
     def render(self) -> str | None:

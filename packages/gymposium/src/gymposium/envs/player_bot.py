@@ -11,8 +11,8 @@ from gymposium.games.registry import load_game
 from gymposium.match.failures import FailurePolicy, FailureTally
 from gymposium.players.asking import ask_player
 from gymposium.players.grammar import make_opponents
-from gymposium.players.protocol import Ask, MatchContext, Player, check_plays, legal_moves
-from gymposium.replies.reading import Reading, bind_reader, read, read_action
+from gymposium.players.protocol import Ask, MatchContext, Player, check_plays, list_legal_moves
+from gymposium.replies.reading import Reading, bind_reader, read_action, read_reply
 from gymposium.util.streams import derive_seed, stream
 
 
@@ -80,7 +80,7 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         reason = None
         while True:
             ask = context.ask(self._seat, reason)
-            legal = legal_moves(ask) or []
+            legal = list_legal_moves(ask) or []
             reading = self._read_reply(ask, legal)
             if reading.kind == "move" and reading.move is not None:
                 return ask.legal_actions[legal.index(reading.move)]
@@ -100,7 +100,7 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         if reply.action is not None:
             return read_action(reply.action, ask.legal_actions, legal)
         how = bind_reader(self.player.reader, (), self.game.name)
-        return read(reply.text, legal, how, self.game.move_pattern, cut_off=reply.finish_reason != "stop")
+        return read_reply(reply.text, legal, how, self.game.move_pattern, cut_off=reply.finish_reason != "stop")
 
     def _advance_to(self, state: pyspiel.State) -> MatchContext:
         """Return the match for this state.

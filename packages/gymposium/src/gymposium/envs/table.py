@@ -180,12 +180,12 @@ class Table:
 
         In a simultaneous move, seats that have already answered are omitted."""
         return [
-            AskedSeat(seat, self._prompt(ask), ask.legal_moves, ask)
+            AskedSeat(seat, self._make_prompt(ask), ask.legal_moves, ask)
             for seat, ask in self.asks.items()
             if seat not in self._pending_replies
         ]
 
-    def _prompt(self, ask: Ask) -> str:
+    def _make_prompt(self, ask: Ask) -> str:
         player = self.job.players[ask.seat]
         return get_prompt(self.job.game, player.style, player.reader)(ask.observe(player.style), ask.reason)
 
@@ -356,7 +356,7 @@ def make_reply(answer: object, game: Game) -> Reply:
     raise WrongType(f"An answer in {game.name}", expected, answer)
 
 
-def new_match_id(tag: str) -> str:
+def make_match_id(tag: str) -> str:
     """Return a match id that is unique in this process."""
     return f"{tag}-{next(_numbers)}"
 
@@ -380,7 +380,7 @@ def _replay_table(
     events: Sequence[Event],
 ) -> Table:
     """Replay a match from its seed and the outside answers. The players are asked again."""
-    table = kind.from_job(replace(job, id=new_match_id("copy")))
+    table = kind.from_job(replace(job, id=make_match_id("copy")))
     table.advance()
     for replies in answers:
         table.submit(replies)

@@ -44,17 +44,17 @@ class Views:
         if kind == "text":
             return UnicodeText()
         if kind == "tensor":
-            return self._tensor_space()
+            return self._make_tensor_space()
         if kind != "dict":
             raise BadOption(f"Unknown observation={kind!r}. Use {', '.join(map(repr, KINDS))}.")
         parts: dict[str, Space[Any]] = {"text": UnicodeText()}
         if self._listed:
             parts["action_mask"] = MultiBinary(self.game.num_actions)
         if self.game.tensor_shape is not None:
-            parts["observation"] = self._tensor_space()
+            parts["observation"] = self._make_tensor_space()
         return Dict(parts)
 
-    def _tensor_space(self) -> Box:
+    def _make_tensor_space(self) -> Box:
         if self.game.tensor_shape is None:
             raise BadOption(f"{self.game.name} has no tensor observation. Use observation='text'.")
         limit = np.finfo(np.float32).max  # engines state no bounds
@@ -62,7 +62,7 @@ class Views:
 
     def state_space(self) -> Box:
         """Return the space of `state`. The game must have tensors."""
-        one = self._tensor_space()
+        one = self._make_tensor_space()
         return Box(float(one.low.min()), float(one.high.max()), (self.game.seats * math.prod(one.shape),), np.float32)
 
     def state(self, table: Table) -> np.ndarray:

@@ -173,7 +173,7 @@ class ReportingMatch(Protocol):
 class PictureMatch(Protocol):
     """Optional protocol: a match that draws its position for people in a browser. Players never see the picture."""
 
-    def picture(self, seat: int) -> Picture | None:
+    def draw_picture(self, seat: int) -> Picture | None:
         """Return a picture of this seat's view of the position, or None.
 
         Its HTML is shown in a frame of the picture's size. It should fill the frame, as an `<svg>` with a `viewBox`
@@ -253,7 +253,7 @@ def require_seat(seat: int, seats: int) -> None:
         raise BadOption(f"seat={seat} must be a seat from 0 to {seats - 1}.")
 
 
-def seat_result(returns: Sequence[float], seat: int, forfeit: int | None = None) -> str:
+def find_seat_result(returns: Sequence[float], seat: int, forfeit: int | None = None) -> str:
     """Return a seat's result against the best other seat: `win`, `draw` or `loss`; `score` in single-seat games.
 
     The seat `forfeit`, if given, loses to all others, whatever the returns. Raises `BadOption` for an unknown seat."""

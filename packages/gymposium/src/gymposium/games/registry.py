@@ -13,7 +13,7 @@ from gymposium.plugins.allowed import check_allowed
 from gymposium.plugins.first_party import check_first_party
 from gymposium.plugins.host import host
 from gymposium.plugins.names import format_name, parse_name
-from gymposium.plugins.specs import DISGUISE, GameSpec, resolve
+from gymposium.plugins.specs import DISGUISE, GameSpec, resolve_entry_point
 from gymposium.util.isolated import call_isolated, is_isolated
 from gymposium.util.streams import stream
 
@@ -41,7 +41,10 @@ def load_game(name: str, **params: Any) -> Game:
         if key in written:
             raise BadParameter(f"{key!r} is given twice: in {name!r} and as a keyword argument. Remove one.")
     if base.startswith("gym:"):
-        return cast(Game, resolve("gymposium.games.gym_env:make_gym_game")(base.removeprefix("gym:"), written, params))
+        return cast(
+            Game,
+            resolve_entry_point("gymposium.games.gym_env:make_gym_game")(base.removeprefix("gym:"), written, params),
+        )
     if base.startswith("openspiel:"):
         return _load_plain(format_name(base.removeprefix("openspiel:"), {**written, **params}))
     if DISGUISE.name in {**written, **params}:
@@ -102,7 +105,7 @@ def load_recorded_game(name: str, events: Sequence[Event]) -> Game:
     spec = host().games.get(base)
     if spec is None or not spec.replay:
         return load_named_game(name)
-    return cast(Game, resolve(spec.replay)(spec, spec.check_params(written), events))
+    return cast(Game, resolve_entry_point(spec.replay)(spec, spec.check_params(written), events))
 
 
 def check_named_game(name: str) -> None:
@@ -210,4 +213,4 @@ def _make_game(name: str, params: tuple[tuple[str, Any], ...]) -> Game:
 
 @lru_cache(maxsize=64)
 def _load_plain(engine: str) -> Game:
-    return cast(Game, resolve("gymposium.games.openspiel.plain:make_plain_game")(engine))
+    return cast(Game, resolve_entry_point("gymposium.games.openspiel.plain:make_plain_game")(engine))

@@ -37,7 +37,7 @@ async def read_body(headers: Headers, receive: Receive, *, most: int, seconds: f
         )
     declared = headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > most:
-        raise _too_large(most)
+        raise _make_too_large_refusal(most)
     parts = bytearray()
     try:
         async with asyncio.timeout(seconds):
@@ -47,7 +47,7 @@ async def read_body(headers: Headers, receive: Receive, *, most: int, seconds: f
                     raise ClientDisconnect
                 parts += message.get("body", b"")
                 if len(parts) > most:
-                    raise _too_large(most)
+                    raise _make_too_large_refusal(most)
                 if not message.get("more_body", False):
                     return bytes(parts)
     except TimeoutError:
@@ -76,5 +76,5 @@ def read_json_object(request: Request, *, empty: bool = False) -> dict[str, Any]
     return value
 
 
-def _too_large(most: int) -> RequestRefusal:
+def _make_too_large_refusal(most: int) -> RequestRefusal:
     return RequestRefusal(413, "too_large", f"The body is larger than {most:,} bytes.")

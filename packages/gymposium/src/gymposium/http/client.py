@@ -33,7 +33,7 @@ from urllib.parse import quote
 from gymposium.errors import GymposiumError
 from gymposium.util.background import BackgroundLoop
 from gymposium.util.extras import require_extra
-from gymposium.util.strict_json import bounded_json
+from gymposium.util.strict_json import parse_bounded_json
 from gymposium.util.visible import visible
 
 with require_extra("gymposium.http.client", "gymposium[client]", "httpx"):
@@ -105,11 +105,11 @@ class Session(Generic[S]):
 
         `more` may contain `parts` (named numbers to display), `truncated` (True if the model's context was full) and
         `turn_rewards` (one number per reply)."""
-        return self.server.request("POST", f"{_session_path(self)}/end", {"reward": reward, **more}, self.key)
+        return self.server.request("POST", f"{_make_session_path(self)}/end", {"reward": reward, **more}, self.key)
 
     def drop(self) -> Any:
         """Drop the session, because something other than the model failed."""
-        return self.server.request("DELETE", _session_path(self), key=self.key)
+        return self.server.request("DELETE", _make_session_path(self), key=self.key)
 
 
 class AsyncServer:
@@ -184,12 +184,12 @@ class AsyncServer:
         async with self._http.stream(method, path, json=body, headers=headers) as response:
             encoding = response.headers.get("content-encoding", "identity")
             if encoding.strip().lower() != "identity":
-                raise _unexpected_response(f"it is compressed ({encoding[:40]!r})")
+                raise _make_response_error(f"it is compressed ({encoding[:40]!r})")
             content = bytearray()
             async for piece in response.aiter_raw():
                 content += piece
                 if len(content) > _MOST_BYTES:
-                    raise _unexpected_response(f"it has more than {_MOST_BYTES:,} bytes")
+                    raise _make_response_error(f"it has more than {_MOST_BYTES:,} bytes")
             return response, bytes(content)
 
     async def session(
@@ -235,10 +235,10 @@ class AsyncServer:
         keys = [_get_text_field(group, "key") for group in made]
         places = asyncio.Semaphore(at_once)
 
-        async def one(key: str, member: int) -> Any:
+        async def play_one(key: str, member: int) -> Any:
             async with places:
                 session = await self._begin(server, group=key, member=member)
-                path = _session_path(session)
+                path = _make_session_path(session)
                 try:
                     result = await agent(session)
                     ending = parse_ending(result)
@@ -248,7 +248,7 @@ class AsyncServer:
                     raise
                 return result
 
-        played = (one(key, member) for key in keys for member in range(size))
+        played = (play_one(key, member) for key in keys for member in range(size))
         results = await asyncio.gather(*played, return_exceptions=True)
         for result in results:
             if isinstance(result, BaseException):
@@ -307,10 +307,10 @@ class Server:
         {"exact": 1.0}}`. Returns these values. Raises the same errors as `AsyncServer.play`."""
         with ThreadPoolExecutor(at_once) as threads:
 
-            async def in_thread(session: Session[Server]) -> Any:
+            async def run_in_thread(session: Session[Server]) -> Any:
                 return await asyncio.get_running_loop().run_in_executor(threads, agent, session)
 
-            return self._loop.run(self._server._play(self, in_thread, groups, size, at_once))
+            return self._loop.run(self._server._play(self, run_in_thread, groups, size, at_once))
 
     def train(self, groups: list[str] | None = None) -> dict[str, Any]:
         """Train, like `AsyncServer.train`."""
@@ -334,7 +334,7 @@ def parse_ending(result: Any) -> dict[str, Any]:
     return {**ending, "reward": float(reward)}
 
 
-def _session_path(session: Session[Any]) -> str:
+def _make_session_path(session: Session[Any]) -> str:
     return f"/v1/sessions/{quote(session.id, safe='')}"
 
 
@@ -342,7 +342,7 @@ def _get_field(answer: Any, name: str, kind: type[F]) -> F:
     """Return a field of a response. Raises `ServerError` if it is missing or has another type."""
     value = answer.get(name) if isinstance(answer, dict) else None
     if type(value) is not kind:
-        raise _unexpected_response(f"its field {name!r} is not in the format of gymposium serve")
+        raise _make_response_error(f"its field {name!r} is not in the format of gymposium serve")
     return value
 
 
@@ -350,19 +350,19 @@ def _get_text_field(answer: Any, name: str) -> str:
     """Return a text field of a response. Later requests send it in a header or an address, so it is validated."""
     value = _get_field(answer, name, str)
     if not (value.isascii() and value.isprintable()):
-        raise _unexpected_response(f"its field {name!r} is not printable ASCII")
+        raise _make_response_error(f"its field {name!r} is not printable ASCII")
     return value
 
 
-def _unexpected_response(why: str) -> ServerError:
+def _make_response_error(why: str) -> ServerError:
     return ServerError(f"The response is not from a gymposium server: {why}. Check the address.")
 
 
 def _parse_json(content: bytes) -> Any:
     try:
-        return bounded_json(content.decode())
+        return parse_bounded_json(content.decode())
     except ValueError as error:
-        raise _unexpected_response(f"it is not JSON ({visible(str(error)):.200})") from None
+        raise _make_response_error(f"it is not JSON ({visible(str(error)):.200})") from None
 
 
 def _parse_retry_after(response: httpx.Response) -> float:
@@ -374,7 +374,7 @@ def _parse_retry_after(response: httpx.Response) -> float:
 def _extract_reason(content: bytes) -> str:
     """Return the message in an error response, or else the start of the response."""
     try:
-        text = str(bounded_json(content.decode())["error"]["message"])
+        text = str(parse_bounded_json(content.decode())["error"]["message"])
     except (KeyError, TypeError, ValueError):
         text = content[: 4 * _MOST_CHARACTERS].decode(errors="replace")
     return visible(text[:_MOST_CHARACTERS])

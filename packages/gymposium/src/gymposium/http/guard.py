@@ -19,13 +19,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gymposium.http.bodies import MOST_BYTES, PARSED, SECONDS, has_body, read_body, replay_body
 from gymposium.http.requests import (
     RequestRefusal,
-    allowed_hosts,
     check_host,
     check_origin,
     is_same_token,
+    list_allowed_hosts,
     read_bearer_token,
 )
-from gymposium.util.strict_json import bounded_json
+from gymposium.util.strict_json import parse_bounded_json
 
 
 class ApiGuard:
@@ -59,7 +59,7 @@ class ApiGuard:
         every client can set its headers. `needs_token` returns False for requests that the application authenticates
         itself. `most` (bytes) and `seconds` limit a body."""
         self._app = app
-        self._hosts = allowed_hosts(names)
+        self._hosts = list_allowed_hosts(names)
         self._token, self._needs_token = token, needs_token
         self._most, self._seconds = most, seconds
 
@@ -97,7 +97,7 @@ class ApiGuard:
 
 def _parse_json(body: bytes) -> Any:
     try:
-        return bounded_json(body.decode())
+        return parse_bounded_json(body.decode())
     except ValueError as error:
         raise RequestRefusal(400, "invalid_json", f"The body is not valid JSON: {error}.") from None
 

@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from gymposium.errors import BadOption, reason
+from gymposium.errors import BadOption, describe_cause
 from gymposium.http.bodies import MOST_BYTES
 from gymposium.http.requests import is_loopback
 
@@ -52,7 +52,7 @@ def check_address(host: str, token: str | None, variable: str | None = None) -> 
         raise BadOption(f"--host {host} needs a token, because other machines could reach this address.{how}")
 
 
-def _max_open_files() -> int:
+def _read_max_open_files() -> int:
     """Return the maximum number of open files for this process."""
     if sys.platform == "win32":
         return 8 * BACKLOG
@@ -167,7 +167,9 @@ class Listener:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             self._socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
         except (OSError, OverflowError) as error:
-            raise BadOption(f"Cannot listen on --host {host} --port {port} ({reason(error)}). Try --port 0.") from error
+            raise BadOption(
+                f"Cannot listen on --host {host} --port {port} ({describe_cause(error)}). Try --port 0."
+            ) from error
         own = socket.gethostname() if host in _WILDCARDS else host
         self.names = (own, host, *names)
         """Names that the server's guard should allow."""
@@ -188,7 +190,7 @@ class Listener:
         """Return a server for an application, not yet running.
 
         It limits connections so that file descriptors remain for other work."""
-        free = _max_open_files() - self._socket.fileno()
+        free = _read_max_open_files() - self._socket.fileno()
         return uvicorn.Server(
             uvicorn.Config(
                 app,

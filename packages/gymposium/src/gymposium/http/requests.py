@@ -52,7 +52,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def allowed_hosts(names: Iterable[str]) -> frozenset[str]:
+def list_allowed_hosts(names: Iterable[str]) -> frozenset[str]:
     """Return the hosts that a server answers to: these names, plus loopback."""
     return _LOOPBACK.union(name.lower() for name in names)
 

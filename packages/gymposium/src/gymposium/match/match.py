@@ -18,9 +18,9 @@ from gymposium.match.guard import Answer, PlayerFailure
 from gymposium.match.opening import open_match
 from gymposium.match.promises import check_length, check_returns
 from gymposium.match.result import EngineError, GameRefused, MatchJob, MatchResult, Turn
-from gymposium.players.protocol import Ask, MatchContext, Reply, check_plays, legal_moves
+from gymposium.players.protocol import Ask, MatchContext, Reply, check_plays, list_legal_moves
 from gymposium.replies.prompt import get_prompt
-from gymposium.replies.reading import bind_reader, read, read_action
+from gymposium.replies.reading import bind_reader, read_action, read_reply
 from gymposium.tasks.tools import list_tools
 from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
@@ -85,7 +85,7 @@ class RunningMatch:
         self._moves: dict[int, str] = {}
         self._decisions = 0
         self._paid: tuple[float, ...] | None = None
-        self._so_far = partial(_result_so_far, job, None, self.turns, self.penalties, 0)
+        self._so_far = partial(_make_result_so_far, job, None, self.turns, self.penalties, 0)
 
     def begin(self) -> None:
         """Open the match and ask its first seats.
@@ -103,8 +103,10 @@ class RunningMatch:
             if self.opening:
                 self._decisions = sum(event.seat != CHANCE for event in self.match.events)
             # the functions must not refer to `self`: a reference cycle would outlive the match
-            self._so_far = partial(_result_so_far, job, self.match, self.turns, self.penalties, self.opening)
-            self._context = MatchContext(self.match, job.id, job.seed_for_players, partial(_engine_error, self._so_far))
+            self._so_far = partial(_make_result_so_far, job, self.match, self.turns, self.penalties, self.opening)
+            self._context = MatchContext(
+                self.match, job.id, job.seed_for_players, partial(_make_engine_error, self._so_far)
+            )
             self._next_decision()
         except Exception as error:
             if is_actionable(error):
@@ -114,7 +116,7 @@ class RunningMatch:
     def make_engine_error(self, error: Exception) -> EngineError:
         """Return the error to raise after the game's engine raised `error`. The result holds the match so far."""
         self.close()
-        return _engine_error(self._so_far, error)
+        return _make_engine_error(self._so_far, error)
 
     def close(self) -> None:
         """Release the match's resources, such as a server. Play cannot continue."""
@@ -147,11 +149,11 @@ class RunningMatch:
                 if reply.finish_reason == "context":
                     failures.append(Ending("out of context", seat))
                     continue
-                legal = legal_moves(ask)
+                legal = list_legal_moves(ask)
                 if reply.action is None:
                     cut_off = reply.finish_reason == "length"
                     pattern, calls = job.game.move_pattern, bool(self._tools)
-                    reading = read(reply.text, legal, self._readers[seat], pattern, cut_off=cut_off, calls=calls)
+                    reading = read_reply(reply.text, legal, self._readers[seat], pattern, cut_off=cut_off, calls=calls)
                 else:
                     reading = read_action(reply.action, match.legal_actions(seat), legal)
                 before = None if paid is None else paid[seat]
@@ -180,7 +182,7 @@ class RunningMatch:
                 else:
                     failures.append(Ending("no legal move", seat))
             if failures:
-                return self._result(choose_forfeit(failures, self._context.seed))
+                return self._make_result(choose_forfeit(failures, self._context.seed))
             if again:
                 self.asks, self.answers = again, [None] * len(again)
                 return None
@@ -222,9 +224,9 @@ class RunningMatch:
             self._paid = match.returns() if job.store_returns else None
             self.asks, self.answers = [*map(self._context.ask, seats)], [None] * len(seats)
             return None
-        return self._result(OVER)
+        return self._make_result(OVER)
 
-    def _result(self, ending: Ending) -> MatchResult:
+    def _make_result(self, ending: Ending) -> MatchResult:
         match, job = self.match, self.job
         returns = match.returns()
         if ending is OVER:
@@ -245,7 +247,7 @@ class RunningMatch:
         )
 
 
-def _result_so_far(
+def _make_result_so_far(
     job: MatchJob, match: Match | None, turns: list[Turn], penalties: dict[int, float], opening: int, error: str
 ) -> MatchResult:
     """Return the result of a match that broke off. It has no events if the engine could not create the match."""
@@ -253,7 +255,7 @@ def _result_so_far(
     return MatchResult(job, events, turns, (), Ending("broke off", detail=error), penalties, opening=opening)
 
 
-def _engine_error(so_far: Callable[[str], MatchResult], error: Exception) -> EngineError:
+def _make_engine_error(so_far: Callable[[str], MatchResult], error: Exception) -> EngineError:
     text = " ".join(str(error).split())
     return EngineError(so_far(text if isinstance(error, WorldFailure) else f"{type(error).__name__}: {text}"), error)
 

@@ -8,7 +8,7 @@ from operator import index
 from typing import Any, SupportsIndex
 
 from gymposium.errors import BadOption, GymposiumError, WorldFailure, WrongType
-from gymposium.games.protocol import Event, Game, seat_result
+from gymposium.games.protocol import Event, Game, find_seat_result
 from gymposium.match.ending import Ending, find_cut_off_seats
 from gymposium.match.failures import FailurePolicy, compute_forfeit_returns
 from gymposium.players.protocol import Player, Usage
@@ -147,7 +147,7 @@ class MatchResult:
 
     def result(self, seat: int) -> str:
         """Return the seat's `win`, `draw`, `loss` or `score`, based on the utilities. Penalties do not change it."""
-        return seat_result(self.utilities, seat, self.ending.seat)
+        return find_seat_result(self.utilities, seat, self.ending.seat)
 
 
 class EngineError(GymposiumError):

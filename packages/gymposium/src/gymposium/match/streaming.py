@@ -192,7 +192,7 @@ class _Asker:
         self.start_idle_workers()
         complete: list[RunningMatch] = []
         while not complete:
-            for batch in self._next_answers():
+            for batch in self._wait_for_answers():
                 if batch.moved is not None:
                     complete.append(batch.moved)
                     continue
@@ -256,7 +256,7 @@ class _Asker:
             del self._missing[match]
             complete.append(match)
 
-    def _next_answers(self) -> list[_AnsweredAsks]:
+    def _wait_for_answers(self) -> list[_AnsweredAsks]:
         """Wait for at least one queue entry, and return all entries. Returns none if the watchdog must fire."""
         deadlines = [pending.deadline for pending in self._pending if pending.deadline is not None]
         wait = max(0.0, min(deadlines) - monotonic()) if deadlines else None

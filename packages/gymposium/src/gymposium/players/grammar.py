@@ -10,7 +10,7 @@ from gymposium.games.protocol import Style
 from gymposium.players.asking import blame, find_source_file
 from gymposium.players.protocol import Player
 from gymposium.plugins.allowed import check_allowed
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.plugins.first_party import check_first_party, get_written_name, remark_on_missing
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import OpponentSpec
@@ -69,7 +69,7 @@ def reject_person(option: str, players: Iterable[str], game: str = "GAME") -> No
     if "human" in players:
         raise BadOption(
             f"{option} human: a person can play only one match at a time. Choose another player, or run:  "
-            f"{command_line('play', game)}"
+            f"{format_command_line('play', game)}"
         )
 
 

@@ -49,14 +49,14 @@ class GreedyPlayer:
             if source == "position" and ask.game.spec.chance:  # one position has that many futures
                 worlds = [worlds[0].fork(ask.rng) for _ in range(WORLDS)]
             if worlds:
-                rewards = [sum([_immediate_reward(world, ask, move) for world in worlds]) for move in legal]
+                rewards = [sum([_compute_immediate_reward(world, ask, move) for world in worlds]) for move in legal]
                 legal = [move for move, reward in zip(legal, rewards, strict=True) if reward == max(rewards)]
             else:
                 self.counts["no world"] += 1
         return legal[int(ask.rng.random() * len(legal))]
 
 
-def _immediate_reward(world: Match, ask: Ask, move: str) -> float:
+def _compute_immediate_reward(world: Match, ask: Ask, move: str) -> float:
     """Return a move's immediate reward in a world."""
     after = world.fork(ask.rng)
     others = [seat for seat in after.to_move() if seat != ask.seat]

@@ -10,7 +10,7 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.replies.prompt import get_prompt
-from gymposium.replies.reading import READERS, Reader, read
+from gymposium.replies.reading import READERS, Reader, read_reply
 from gymposium.tasks.tools import NO_CALL, list_tools
 
 _END = "."
@@ -46,7 +46,7 @@ class HumanPlayer:
             if line.strip() == "?":
                 print(_wrap_lines(prompt))
                 continue
-            reading = read(line, observation.legal_moves, self.reader, ask.game.move_pattern, calls=bool(tools))
+            reading = read_reply(line, observation.legal_moves, self.reader, ask.game.move_pattern, calls=bool(tools))
             if reading.kind == "move":
                 return line
             print(_wrap_lines(self._explain_rejection(line, observation.legal_moves, [tool.name for tool in tools])))

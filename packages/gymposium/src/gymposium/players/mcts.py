@@ -78,7 +78,7 @@ class MctsPlayer:
             return Reply(legal[int(ask.rng.random() * len(legal))], trace=Thought(source, 0, 0))
         if source == "position" and engine.is_searched(worlds[0]):
             return engine.EngineSearch(worlds[0], ask.seat, self.simulations, ask.rng)
-        if bare := engine.to_engine_worlds(worlds):
+        if bare := engine.convert_to_engine_worlds(worlds):
             move = legal[ask.legal_actions.index(search(bare, ask.seat, self.simulations, ask.rng))]
         else:
             move = search(worlds, ask.seat, self.simulations, ask.rng)

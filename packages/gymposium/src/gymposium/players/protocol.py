@@ -102,7 +102,7 @@ class Sampler:
                 drawn.append(context.match.resample(seat, rng))
         except NoSampler:  # at once: the game has no sampler; later: it found no more worlds
             if not drawn:
-                legal = legal_moves(self._ask) or ()
+                legal = list_legal_moves(self._ask) or ()
                 return "views", context.worlds(seat).update(context.log(seat), legal, count, steps_per_world, rng)
         view = context.match.view(seat)
         if any(seat not in world.to_move() or world.view(seat) != view for world in drawn):
@@ -194,7 +194,7 @@ class Ask:
 
     @property
     def legal_moves(self) -> list[str] | None:
-        legal = legal_moves(self)
+        legal = list_legal_moves(self)
         return None if legal is None else legal.copy()
 
     @property
@@ -239,7 +239,7 @@ class Ask:
         return Sampler(self)
 
 
-def legal_moves(ask: Ask) -> list[str] | None:
+def list_legal_moves(ask: Ask) -> list[str] | None:
     """Return the legal moves that the driver accepts, computed once per decision.
 
     Players get copies, so they cannot change what is legal."""

@@ -8,7 +8,7 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Repeats, Reply
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.tools import format_calls, list_tools
 from gymposium.tasks.tools.random_calls import make_random_call
@@ -27,7 +27,7 @@ class RandomPlayer:
     def check_game(self, game: Game) -> None:
         """Raise `BadOption` if the game takes free text and offers no tools."""
         if game.spec.free_text and not list_tools(game):
-            raise _free_text_error(game)
+            raise _make_free_text_error(game)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]
@@ -49,12 +49,12 @@ class RandomPlayer:
 def _list_legal_moves(ask: Ask) -> list[str]:
     moves = ask.legal_moves
     if moves is None:
-        raise _free_text_error(ask.game)
+        raise _make_free_text_error(ask.game)
     return moves
 
 
-def _free_text_error(game: Game) -> BadOption:
+def _make_free_text_error(game: Game) -> BadOption:
     return BadOption(
         f"{game.name} takes free text, so the random player cannot play it. A person can "
-        f"({command_line('play', game.name)}), or a language model (lm:MODEL)."
+        f"({format_command_line('play', game.name)}), or a language model (lm:MODEL)."
     )

@@ -48,7 +48,7 @@ class ThumbPlayer:
         return move if move in legal else legal[-1]  # in pig, a player with enough points can only stop
 
 
-def hold(total: str) -> ThumbPlayer:
+def make_hold_player(total: str) -> ThumbPlayer:
     """Return a pig player that rolls until its turn is worth `total`, then stops.
 
     It ignores the scores. With a six-sided die, hold-20 has the highest mean turn score (Neller and Presser, 2004,
@@ -65,7 +65,7 @@ def match_prize() -> ThumbPlayer:
     return ThumbPlayer("match-prize", "goofspiel", lambda numbers: f"bid {numbers['prize']}")
 
 
-def stand(total: str) -> ThumbPlayer:
+def make_stand_player(total: str) -> ThumbPlayer:
     """Return a blackjack player that draws below `total`, then stands.
 
     It ignores the dealer's card. The dealer plays like stand-17."""

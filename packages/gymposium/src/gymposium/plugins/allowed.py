@@ -28,7 +28,7 @@ VARIABLE = "GYMPOSIUM_ALLOW"
 VARIABLES = "GYMPOSIUM_ALLOW_ENV"
 
 
-def allow(*names: str) -> None:
+def allow_names(*names: str) -> None:
     """Allow these names in this process and its future child processes."""
     _add_names(VARIABLE, names)
 
@@ -65,12 +65,12 @@ def check_variable(variable: str, where: str) -> None:
         raise PermissionRequired(variable, why, f"--allow-env {shlex.quote(variable)}")
 
 
-def allowed_names() -> list[str]:
+def list_allowed_names() -> list[str]:
     """Return the names that the user has allowed."""
     return _read_names(VARIABLE)
 
 
-def allowed_variables() -> list[str]:
+def list_allowed_variables() -> list[str]:
     """Return the environment variables that the user has allowed."""
     return _read_names(VARIABLES)
 

@@ -19,7 +19,7 @@ FILE = "first_party.json"
 
 
 @cache
-def first_party() -> Mapping[str, Mapping[str, str]]:
+def list_first_party() -> Mapping[str, Mapping[str, str]]:
     """Return the `pip install` argument for each object, by kind (`Spec.kind`) and by name (`get_written_name`)."""
     table: dict[str, dict[str, str]] = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8-sig"))
     return table
@@ -36,7 +36,7 @@ def check_first_party(kind: str, name: str, known: Iterable[str], plugins: Itera
     It is a `PluginError` if the distribution's plugin is in `plugins` but is switched off or broken. Otherwise it is a
     `MissingExtra`. `known` are the names that loaded plugins add, in the form of `get_written_name`."""
     known = {*known}
-    missing = {text: install for text, install in first_party().get(kind, {}).items() if text not in known}
+    missing = {text: install for text, install in list_first_party().get(kind, {}).items() if text not in known}
     for text, install in missing.items():
         begins = kind == "player" and text.endswith((":", "-")) and name.startswith(text)
         if begins or name == text:
@@ -54,14 +54,14 @@ def make_unknown_name(kind: str, name: str, known: Iterable[str], plugins: Itera
     either may add the name. Raises the same errors as `check_first_party`."""
     known, plugins = {*known}, list(plugins)
     check_first_party(kind, name, known, plugins)
-    return UnknownName(kind, name, known.union(first_party().get(kind, {})), remark=remark_on_missing(plugins))
+    return UnknownName(kind, name, known.union(list_first_party().get(kind, {})), remark=remark_on_missing(plugins))
 
 
 def remark_on_missing(plugins: Iterable[Plugin]) -> str:
     """Return how to load a plugin file, and a sentence for each third-party plugin that is switched off or broken.
 
     Each of them may add any name."""
-    ours = {_strip_extras(install) for kind in first_party().values() for install in kind.values()}
+    ours = {_strip_extras(install) for kind in list_first_party().values() for install in kind.values()}
     others = [one for one in plugins if one.status != "active" and normalize_name(one.distribution) not in ours]
     missing = [f"A plugin that may add it is missing: {one.name}, {_explain_missing(one)}" for one in others]
     return " ".join([*missing, "If a plugin file adds it, load that file:  gymposium --plugin FILE …"])

@@ -49,9 +49,9 @@ from gymposium.plugins.specs import (
     RewardSpec,
     SourceSpec,
     Spec,
-    resolve,
+    resolve_entry_point,
 )
-from gymposium.util.child_process import add_plugin_file, plugin_files
+from gymposium.util.child_process import add_plugin_file, list_plugin_files
 from gymposium.util.user_file import load_user_file
 
 ONLY = "GYMPOSIUM_PLUGINS"
@@ -102,7 +102,7 @@ class Host:
             self._add(_load_plugin(offer), partial(_import_enabled_offer, offer))
         for path in (Path(realpath(path)) for path in load_user_file().plugins):
             self._add(Plugin(path.stem, str(path)), partial(_import_chosen_file, path))
-        for path in plugin_files():
+        for path in list_plugin_files():
             if str(path) not in {plugin.source for plugin in self.plugins}:
                 self._add(Plugin(path.stem, str(path)), partial(_import_inherited_file, path))
         self._check_switches()
@@ -196,7 +196,7 @@ class Host:
 
     def _import(self, spec: Spec, entry_point: str) -> Any:
         imported: list[Any] = []
-        error = run_contained(lambda: imported.append(resolve(entry_point)), guard_stdout=False)
+        error = run_contained(lambda: imported.append(resolve_entry_point(entry_point)), guard_stdout=False)
         if isinstance(error, GymposiumError):  # such as a missing extra, which tells the user what to do
             raise error
         if error is not None:

@@ -74,7 +74,7 @@ def _read_entry_points(distribution: Distribution) -> tuple[str, str]:
 
 def _read_metadata(distribution: Distribution) -> tuple[str, str, str]:
     """Return a distribution's name and version, and the reason if its metadata cannot be used."""
-    by_folder = Path(_place(distribution)).name.partition("-")[0] or "unknown"
+    by_folder = Path(_find_place(distribution)).name.partition("-")[0] or "unknown"
     try:
         about = distribution.metadata
         given = {field: about[field] for field in ("Name", "Version") if field in about}
@@ -89,7 +89,7 @@ def _read_metadata(distribution: Distribution) -> tuple[str, str, str]:
 
 
 def _parse_entry_points(distribution: Distribution, name: str, version: str, unreadable: str) -> Iterator[Offer]:
-    place = _place(distribution)
+    place = _find_place(distribution)
     try:
         points = list(distribution.entry_points.select(group=PROJECT))
     except Exception as error:  # noqa: BLE001 (the standard library raises several kinds, by its version)
@@ -103,7 +103,7 @@ def _parse_entry_points(distribution: Distribution, name: str, version: str, unr
         yield Offer(point.name, point.value, place, name, version, reason, point)
 
 
-def _place(distribution: Distribution) -> str:
+def _find_place(distribution: Distribution) -> str:
     """Return the directory of a distribution's metadata, if any.
 
     `importlib.metadata` has no public attribute for it."""

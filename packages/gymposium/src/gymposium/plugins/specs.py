@@ -24,7 +24,7 @@ _NAMESPACE = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
 _ENTRY_POINT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
-def resolve(entry_point: str) -> Any:
+def resolve_entry_point(entry_point: str) -> Any:
     """Import the object named by `"module:attribute"`.
 
     All exceptions propagate; `Host.implementation` explains them."""

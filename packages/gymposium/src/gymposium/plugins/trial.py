@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gymposium.plugins.plugin import Plugin
-from gymposium.util.child_process import python_command, python_environment
+from gymposium.util.child_process import make_python_command, make_python_environment
 from gymposium.util.plain_file import read_plain_text
 
 SECONDS = 60
@@ -42,11 +42,17 @@ def run_trial(plugin: Plugin, place: str) -> Trial:
     with tempfile.TemporaryDirectory(prefix="gymposium-") as folder:
         report = Path(folder) / "report.json"
         code = f"import sys; sys.path[:] = {sys.path!r}; from {CHILD} import main; main()"
-        command = python_command("-c", code, CHILD, str(report), plugin.name, plugin.source, place)
+        command = make_python_command("-c", code, CHILD, str(report), plugin.name, plugin.source, place)
         none = subprocess.DEVNULL
         try:
             done = subprocess.run(
-                command, env=python_environment(), stdin=none, stdout=none, stderr=none, timeout=SECONDS, check=False
+                command,
+                env=make_python_environment(),
+                stdin=none,
+                stdout=none,
+                stderr=none,
+                timeout=SECONDS,
+                check=False,
             )
         except subprocess.TimeoutExpired:
             return Trial(ending=f"it was not loaded within {SECONDS} seconds")

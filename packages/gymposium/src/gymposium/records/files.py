@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from gymposium.errors import BadOption, BadRecord, reason
+from gymposium.errors import BadOption, BadRecord, describe_cause
 from gymposium.match import EngineError, MatchResult
 from gymposium.records.record import Record
 from gymposium.util.durable import replace_content, replace_file
@@ -24,7 +24,7 @@ from gymposium.util.plain_file import (
     plain_path,
     read_lines,
 )
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 
 
 class RecordWriter(LineWriter):
@@ -170,7 +170,7 @@ def is_record_file(path: str | Path) -> bool:
     """Return whether a file begins with a match record, in any version of the format. False if it cannot be read."""
     try:
         first = next((line for line in read_lines(path) if line.strip()), b"")
-        data = strict_json(first.decode("utf-8-sig"))
+        data = parse_strict_json(first.decode("utf-8-sig"))
     except (OSError, ValueError):
         return False
     return isinstance(data, dict) and str(data.get("format")).startswith("gymposium-match-")
@@ -185,7 +185,7 @@ def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
         lines = (line.decode("utf-8", "replace") for line in read_lines(path))
         yield from parse_records(lines, path)
     except OSError as error:
-        raise BadRecord(f"{path} cannot be read ({reason(error)}). Name a readable file of matches.") from error
+        raise BadRecord(f"{path} cannot be read ({describe_cause(error)}). Name a readable file of matches.") from error
 
 
 def parse_records(lines: Iterable[str], path: str | Path) -> Iterator[tuple[int, Record | Problem]]:

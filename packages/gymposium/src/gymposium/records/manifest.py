@@ -20,7 +20,7 @@ from gymposium.records.record import Record
 from gymposium.util.durable import replace_text
 from gymposium.util.plain_file import open_content, plain_path, read_plain_text
 from gymposium.util.settings import dump_settings, read_settings
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium.util.visible import plural
 
 MANIFEST_FORMAT: Final = "gymposium-manifest-1"
@@ -47,7 +47,7 @@ class Manifest:
         """Load a file's manifest, or return None. Raises `BadRecord` for an unreadable manifest."""
         path = get_manifest_path(file)
         try:
-            data = strict_json(read_plain_text(path))
+            data = parse_strict_json(read_plain_text(path))
             if not isinstance(data, dict) or data.get("format") != MANIFEST_FORMAT:
                 raise ValueError(f"not a manifest in format {MANIFEST_FORMAT!r}")
             match data:

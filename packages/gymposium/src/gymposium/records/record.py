@@ -17,7 +17,7 @@ from gymposium.match.ending import Ending, find_cut_off_seats
 from gymposium.replies.lenient import REPAIRS
 from gymposium.replies.prompt import PROMPT_VERSION
 from gymposium.replies.reading import KINDS
-from gymposium.util.strict_json import is_amount, is_count, is_integer, is_number, strict_json
+from gymposium.util.strict_json import is_amount, is_count, is_integer, is_number, parse_strict_json
 
 FORMAT = "gymposium-match-4"
 
@@ -103,7 +103,7 @@ class Record:
     def parse(cls, line: str) -> Record:
         """Parse a record from a line. Raises `BadRecord` with the problem."""
         try:
-            data = strict_json(line.removeprefix("\ufeff"))  # a byte order mark, which some editors write
+            data = parse_strict_json(line.removeprefix("\ufeff"))  # a byte order mark, which some editors write
         except ValueError as error:
             raise BadRecord(f"not JSON ({error})") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:

@@ -12,7 +12,7 @@ from gymposium.games.protocol import require_seat
 from gymposium.match.ending import FAILURES, EndingKind
 from gymposium.match.failures import FailurePolicy
 from gymposium.records.record import Record
-from gymposium.replies.reading import KINDS, READERS, get_lenient_reader, read
+from gymposium.replies.reading import KINDS, READERS, get_lenient_reader, read_reply
 from gymposium.replies.repetition import ends_in_loop
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ class Score:
         if reader in READERS:
             legal: list[str] | None = None if game.spec.free_text else []
             how, calls = get_lenient_reader(READERS[reader]), bool(game.spec.tools)
-            self.marked_moves += read(text, legal, how, game.move_pattern, calls=calls).move is not None
+            self.marked_moves += read_reply(text, legal, how, game.move_pattern, calls=calls).move is not None
 
     @property
     def matches(self) -> int:
@@ -284,7 +284,7 @@ class Score:
 
         Estimates are `[value, low, high]`, each None if unknown. `usage` is omitted if no reply reports usage."""
 
-        def plain(estimate: Estimate) -> list[float | None]:
+        def to_plain(estimate: Estimate) -> list[float | None]:
             return [None if math.isnan(x) else x for x in (estimate.value, estimate.low, estimate.high)]
 
         kinds = ("score",) if set(self.results) == {"score"} else ("win", "draw", "loss")
@@ -293,19 +293,19 @@ class Score:
             usage |= {
                 "prompt_tokens": self.prompt_tokens,
                 "completion_tokens": sum(self.completion_tokens),
-                "tokens_per_move": plain(self.tokens_per_move()),
+                "tokens_per_move": to_plain(self.tokens_per_move()),
             }
         if self.seconds:
-            usage |= {"seconds": sum(self.seconds), "seconds_per_move": plain(self.seconds_per_move())}
+            usage |= {"seconds": sum(self.seconds), "seconds_per_move": to_plain(self.seconds_per_move())}
         if self.cost is not None:
             usage["cost"] = self.cost
         return {
             "matches": self.matches,
-            "return": plain(self.mean_return()),
-            "results": {kind: plain(self.result_rate(kind)) for kind in kinds},
-            "readings": {k: plain(self.reading_rate(k)) for k in KINDS},
-            "repaired": plain(self.repaired_rate()),
-            "reports": {name: plain(self.mean_report(name)) for name in self.reports},
+            "return": to_plain(self.mean_return()),
+            "results": {kind: to_plain(self.result_rate(kind)) for kind in kinds},
+            "readings": {k: to_plain(self.reading_rate(k)) for k in KINDS},
+            "repaired": to_plain(self.repaired_rate()),
+            "reports": {name: to_plain(self.mean_report(name)) for name in self.reports},
             "counts": {
                 "results": dict(self.results),
                 "readings": dict(self.readings),

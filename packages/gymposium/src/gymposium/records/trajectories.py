@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gymposium.games.protocol import CHANCE, Event, Game, seat_result
+from gymposium.games.protocol import CHANCE, Event, Game, find_seat_result
 from gymposium.match import FORFEIT, MatchResult, Turn
 from gymposium.match.ending import OVER, Ending
 from gymposium.match.failures import FailurePolicy
@@ -76,7 +76,7 @@ class Trajectory:
     @property
     def result(self) -> str:
         """`win`, `draw` or `loss` by utilities, or `score` in single-seat games, as in `MatchResult.result`."""
-        return seat_result(self.utilities, self.seat, self.ending.seat)
+        return find_seat_result(self.utilities, self.seat, self.ending.seat)
 
     @property
     def forfeited(self) -> bool:

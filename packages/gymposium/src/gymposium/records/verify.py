@@ -9,10 +9,10 @@ from os.path import realpath
 from pathlib import Path
 from typing import NamedTuple
 
-from gymposium.errors import BadOption, BadRecord, GymposiumError, describe
+from gymposium.errors import BadOption, BadRecord, GymposiumError, describe_error
 from gymposium.games.registry import has_recorded_chance, needs_isolation
 from gymposium.match import MatchResult
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.records.files import Problem, make_no_records_problem, read_records
 from gymposium.records.manifest import Manifest, compute_digest
 from gymposium.records.record import Record
@@ -114,7 +114,7 @@ def find_match_files(path: Path) -> list[Path]:
         if board_files := find_board_files(path):
             hint = (
                 f" It is a board. Name one of its match files, such as {board_files[0]}, or verify the whole board:  "
-                f"{command_line('leaderboard', 'verify', str(path))}"
+                f"{format_command_line('leaderboard', 'verify', str(path))}"
             )
         raise BadOption(f"{path} is not a run's folder: it contains neither matches.jsonl nor matches/*.jsonl.{hint}")
     return files
@@ -171,4 +171,4 @@ def _replay_here(record: Record, played: MatchResult | None = None) -> _ReplayOu
     try:
         return _ReplayOutcome(True, find_replay_difference(game, record, played), unchecked)
     except Exception as error:  # noqa: BLE001 - an engine may raise anything for an untrusted record
-        return _ReplayOutcome(True, describe(error), unchecked)
+        return _ReplayOutcome(True, describe_error(error), unchecked)

@@ -24,7 +24,7 @@ from typing import Any, Literal, get_args
 
 from gymposium.replies.delimiters import strip_turn_tokens, unwrap_answer
 from gymposium.replies.thoughts import SplitReply, remove_thoughts
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 
 Repair = Literal["thoughts", "text", "fence", "json", "tags"]
 """What was wrong with a reply.
@@ -251,7 +251,7 @@ def mask_stray_backslashes(text: str) -> str:
 
 def load_object(text: str) -> dict[str, Any]:
     """Parse a JSON object whose strings may contain line breaks. Raises `ValueError` for other text."""
-    value: dict[str, Any] = strict_json(text, any_integer=True, raw_lines=True)
+    value: dict[str, Any] = parse_strict_json(text, any_integer=True, raw_lines=True)
     return {key: move.replace(_BACKSLASH, "\\") if isinstance(move, str) else move for key, move in value.items()}
 
 

@@ -45,7 +45,7 @@ from gymposium.replies.thoughts import (
 from gymposium.tasks.tools.calls import format_calls, parse_calls
 from gymposium.tasks.tools.reader import ToolsReader, list_tools_readers
 from gymposium.tasks.tools.tool import Tool
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium.util.visible import is_encodable
 
 MAX_REPLY = 1_000_000
@@ -153,7 +153,7 @@ class JsonReader:
 
     def extract_move(self, reply: str) -> str | None:
         try:
-            value = strict_json(reply)
+            value = parse_strict_json(reply)
         except ValueError:
             return None
         match value:
@@ -331,7 +331,7 @@ def split_thoughts(reply: str, how: Reader, *, is_free_text: bool) -> tuple[str,
     return (thoughts, answer) if thoughts else ("", reply)
 
 
-def read(
+def read_reply(
     text: str,
     legal: Sequence[str] | None,
     how: Reader,
@@ -379,7 +379,7 @@ def _read_leniently(
     calls: bool,
 ) -> Reading:
     """Read a reply strictly. If it has no move, or its move may contain thoughts, repair it."""
-    reading = read(text, legal, how.strict, pattern, cut_off=cut_off, calls=calls)
+    reading = read_reply(text, legal, how.strict, pattern, cut_off=cut_off, calls=calls)
     is_free_text = legal is None and not calls
     if isinstance(how.strict, TagsReader) and reading.kind in ("move", "illegal") and has_invented_turn(text):
         return Reading("unparsable")
@@ -388,11 +388,11 @@ def _read_leniently(
         return reading
     undressed = partial(_read_decorated, legal=legal, moves=index_moves(legal or ()), pattern=pattern, calls=calls)
 
-    def move(mark: str) -> str | None:
+    def read_mark(mark: str) -> str | None:
         reading = undressed(mark)[0]
         return reading.move if _is_certain(reading, pattern) else None
 
-    found = how.repair(text, is_free_text=True) if is_free_text else how.repair(text, move)
+    found = how.repair(text, is_free_text=True) if is_free_text else how.repair(text, read_mark)
     submission = how.strict.extract_move(text) if found is None else found.move
     if submission is None:
         return reading
@@ -414,11 +414,11 @@ def _read_decorated(
     """Read a move's text and return the reading with the repairs: removed decoration, or changed case or whitespace.
 
     `moves` are the legal moves from `index_moves`."""
-    reading = read(text, legal, READERS["move"], pattern, calls=calls)
+    reading = read_reply(text, legal, READERS["move"], pattern, calls=calls)
     if _is_certain(reading, pattern):
         return reading, set()
     bare, repairs = strip_decoration(text)
-    again = read(bare, legal, READERS["move"], pattern, calls=calls)
+    again = read_reply(bare, legal, READERS["move"], pattern, calls=calls)
     if _is_certain(again, pattern):
         return again, repairs
     if folded := find_legal(text, moves) or find_legal(bare, moves):

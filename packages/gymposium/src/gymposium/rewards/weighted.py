@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from gymposium.errors import BadOption, BadReward, UnknownName
-from gymposium.plugins.specs import resolve
+from gymposium.plugins.specs import resolve_entry_point
 from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.criteria import CRITERIA, Criterion, rate_report
 from gymposium.rewards.match import subtract_penalties
@@ -95,7 +95,7 @@ def find_criterion(name: str) -> Criterion:
     if ":" not in name:
         raise UnknownName("criterion", name, CRITERIA)
     try:
-        criterion: Criterion = resolve(name)
+        criterion: Criterion = resolve_entry_point(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise BadOption(
             f"reward: the criterion {name!r} could not be loaded: {error}. Install its module, or add its folder to "

@@ -103,12 +103,12 @@ class Curves(GrowingIndex):
         spans = [steps[first : first + each] for first in range(0, len(steps), each)]
         return Curve(
             [span[-1] for span in spans],
-            {name: [_mean([entries[step].get(name) for step in span]) for span in spans] for name in names},
+            {name: [_compute_mean([entries[step].get(name) for step in span]) for span in spans] for name in names},
             each,
         )
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def _compute_mean(values: Sequence[float | None]) -> float | None:
     """Return the mean of the values that are not None."""
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from gymposium.errors import BadOption, BadRecord, GymposiumError, reason
+from gymposium.errors import BadOption, BadRecord, GymposiumError, describe_cause
 from gymposium.match import MatchResult
 from gymposium.match.seating import MatchPlan
 from gymposium.records import OrderedWriter, Record, RecordLine
@@ -26,7 +26,7 @@ from gymposium.records.manifest import Manifest, compute_digest, get_manifest_pa
 from gymposium.runs.links import check_contained
 from gymposium.util.durable import replace_text
 from gymposium.util.plain_file import read_lines, read_plain_text
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium.util.visible import quantity
 from gymposium.util.writable import check_writable
 
@@ -101,14 +101,15 @@ class RunFolder:
         Raises `BadOption` if the folder is not a run of this command, or if a link in it leads outside."""
         file = path / "settings.json"
         try:
-            data = strict_json(read_plain_text(file))
+            data = parse_strict_json(read_plain_text(file))
         except FileNotFoundError:
             raise BadOption(
                 f"--resume {path}: not a run of gymposium {command} ({file} is missing). Name a run's folder."
             ) from None
         except (OSError, ValueError) as error:
             raise BadOption(
-                f"--resume {path}: {file} cannot be read ({reason(error)}). Restore it from a copy, or start a new run."
+                f"--resume {path}: {file} cannot be read ({describe_cause(error)}). Restore it from a copy, or "
+                f"start a new run."
             ) from error
         match data:
             case {"format": format, "settings": dict(settings)} if format == FORMAT:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from gymposium.errors import BadRecord, reason
+from gymposium.errors import BadRecord, describe_cause
 from gymposium.records import Problem
 from gymposium.records.files import MOST_EMPTY
 from gymposium.util.plain_file import MOST_BYTES, is_compressed, open_content
@@ -104,7 +104,7 @@ class GrowingFile:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise BadRecord(f"it cannot be read after line {self.number} ({reason(error)})") from error
+            raise BadRecord(f"it cannot be read after line {self.number} ({describe_cause(error)})") from error
         self._ended = is_compressed(self.path)
 
 

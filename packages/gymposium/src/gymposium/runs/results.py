@@ -144,7 +144,7 @@ def _get_best_return(results: Mapping[str, Any], game: str, opponent: str) -> fl
     return float(results["ranges"][game][1])
 
 
-def player_name(config: Mapping[str, Any], what: str) -> str:
+def find_player_name(config: Mapping[str, Any], what: str) -> str:
     """Return the player name shown for an evaluation key."""
     names = {BEFORE: "cold start" if config["cold_start"]["steps"] else "before", AFTER: "after training"}
     return names.get(what, what.removeprefix(ANCHOR))
@@ -201,17 +201,17 @@ def _build_learning_curve(
     opponent = next(iter(evaluations[BEFORE]))
     name = f"eval/{game}/{opponent}/return"
 
-    def measured(stage: str, zero: int) -> Iterator[Point]:
+    def list_measured(stage: str, zero: int) -> Iterator[Point]:
         for step, values in metrics.entries(stage).items():
             if name in values:
                 value = values[name]
                 yield Point(step - zero, value, values.get(f"{name}_low", value), values.get(f"{name}_high", value))
 
     points = [
-        *measured(COLD_START, metrics.last(COLD_START)[0]),
+        *list_measured(COLD_START, metrics.last(COLD_START)[0]),
         Point(0, *_read_mean_return(evaluations[BEFORE][opponent])),
     ]
-    points += measured(TRAIN, 0)
+    points += list_measured(TRAIN, 0)
     if opponent in evaluations.get(AFTER, {}):
         kept = results["kept_step"]
         points = [point for point in points if point.step != kept or not kept]
@@ -220,7 +220,7 @@ def _build_learning_curve(
     levels = {}
     for what, scores in evaluations.items():
         if opponent in scores and (what == CONTROL or what.startswith(ANCHOR)):
-            label = "control: more SFT" if what == CONTROL else player_name(config, what)
+            label = "control: more SFT" if what == CONTROL else find_player_name(config, what)
             levels[label] = _read_mean_return(scores[opponent])[0]
     optima = results.get("optima", {}).get(game, {})
     if "best return" in optima and opponent == "random":
@@ -250,7 +250,7 @@ def _list_game_rows(config: Mapping[str, Any], game: str, results: Mapping[str, 
     evaluations = results.get("evaluations", {})
     for what in (BEFORE, AFTER, CONTROL, *(name for name in evaluations if name.startswith(ANCHOR))):
         for opponent, score in evaluations.get(what, {}).get(game, {}).items():
-            yield _build_row(game, player_name(config, what), opponent, score)
+            yield _build_row(game, find_player_name(config, what), opponent, score)
     for kind, optimum in results.get("optima", {}).get(game, {}).items():
         yield ResultRow(
             game=game,

@@ -14,7 +14,7 @@ from typing import Any
 from gymposium.records import Problem
 from gymposium.runs.links import escapes_directory
 from gymposium.util.plain_file import find_form, open_plain, plain_path, read_plain_text
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 
 if sys.platform != "win32":
     import fcntl
@@ -91,7 +91,7 @@ class Run:
     def _read_table(self, name: str) -> dict[str, Any] | Problem:
         file = self.path / name
         try:
-            data = strict_json(read_plain_text(file))
+            data = parse_strict_json(read_plain_text(file))
         except (OSError, ValueError) as error:
             return Problem(str(file), f"cannot be read ({error})")
         return data if isinstance(data, dict) else Problem(str(file), "must be a JSON object of settings or results")
@@ -115,7 +115,7 @@ def is_data_file(file: Path) -> bool:
         return is_run(file.parent)
     if name == "data.jsonl":
         with suppress(OSError, ValueError):
-            manifest = strict_json(read_plain_text(file.parent / "manifest.json"))
+            manifest = parse_strict_json(read_plain_text(file.parent / "manifest.json"))
             return isinstance(manifest, dict) and str(manifest.get("format")).startswith("gymposium-synth-")
     return False
 

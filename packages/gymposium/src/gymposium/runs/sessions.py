@@ -251,12 +251,12 @@ class SessionsFile:
         self._rest -= 1
         return self._rest < 0
 
-    def _size(self) -> int:
+    def _measure_size(self) -> int:
         """Return the size of the file plus SQLite's log, in bytes."""
         return sum(file.stat().st_size for file in self._files[:2] if file.exists())
 
     def _execute(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        self._rest = (_STEPS + _STEPS_PER_BYTE * self._size()) // _PROGRESS
+        self._rest = (_STEPS + _STEPS_PER_BYTE * self._measure_size()) // _PROGRESS
         return self._file.execute(query, values)
 
     def close(self) -> None:
@@ -292,21 +292,25 @@ class SessionsFile:
 
     def group(self, key: str) -> GroupRow | None:
         """Return the group with this key, or None."""
-        return next(iter(self._groups("WHERE key = ?", key)), None)
+        return next(iter(self._list_groups("WHERE key = ?", key)), None)
 
     def groups(self, *, state: GroupState | None = None, job: int | None = None) -> list[GroupRow]:
         """Return the groups in this state or job, sorted by key. Without arguments, return all groups."""
         if job is not None:
-            return self._groups("WHERE job = ? ORDER BY key", job)
-        return self._groups("ORDER BY key") if state is None else self._groups("WHERE state = ? ORDER BY key", state)
+            return self._list_groups("WHERE job = ? ORDER BY key", job)
+        return (
+            self._list_groups("ORDER BY key")
+            if state is None
+            else self._list_groups("WHERE state = ? ORDER BY key", state)
+        )
 
     def session(self, name: str) -> SessionRow | None:
         """Return the session with this id, or None."""
-        return next(iter(self._sessions("WHERE id = ?", name)), None)
+        return next(iter(self._list_sessions("WHERE id = ?", name)), None)
 
     def find_by_secret(self, secret: str) -> SessionRow | None:
         """Return the session whose secret has this digest, or None."""
-        return next(iter(self._sessions("WHERE secret = ?", secret)), None)
+        return next(iter(self._list_sessions("WHERE secret = ?", secret)), None)
 
     def sessions(self, group: str | None = None, *, state: SessionState | None = None) -> list[SessionRow]:
         """Return a group's sessions sorted by member, or all sessions sorted by time.
@@ -316,11 +320,11 @@ class SessionsFile:
         given = {name: value for name, value in wanted.items() if value is not None}
         where = " AND ".join(f"{name} = ?" for name in given) or "TRUE"
         order = "began, id" if group is None else "member, began, id"
-        return self._sessions(f"WHERE {where} ORDER BY {order}", *given.values())
+        return self._list_sessions(f"WHERE {where} ORDER BY {order}", *given.values())
 
     def list_idle_sessions(self, since: float) -> list[SessionRow]:
         """Return the open sessions without a request since this time."""
-        return self._sessions("WHERE state = 'open' AND seen < ? ORDER BY began, id", since)
+        return self._list_sessions("WHERE state = 'open' AND seen < ? ORDER BY began, id", since)
 
     def count_turns(self, session: str) -> int:
         """Return the number of turns in a session."""
@@ -342,15 +346,17 @@ class SessionsFile:
 
     def job(self, number: int) -> JobRow | None:
         """Return the job with this number, or None."""
-        return next(iter(self._jobs("WHERE id = ?", number)), None)
+        return next(iter(self._list_jobs("WHERE id = ?", number)), None)
 
     def find_job(self, step: int) -> JobRow | None:
         """Return a step's job, or None if the step has not begun."""
-        return next(iter(self._jobs("WHERE step = ?", step)), None)
+        return next(iter(self._list_jobs("WHERE step = ?", step)), None)
 
     def jobs(self, state: JobState | None = None) -> list[JobRow]:
         """Return the jobs in this state, or all jobs for None, oldest first."""
-        return self._jobs("ORDER BY id") if state is None else self._jobs("WHERE state = ? ORDER BY id", state)
+        return (
+            self._list_jobs("ORDER BY id") if state is None else self._list_jobs("WHERE state = ? ORDER BY id", state)
+        )
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return the number of sessions, groups and jobs per state."""
@@ -360,14 +366,14 @@ class SessionsFile:
                 for table in ("sessions", "groups", "jobs")
             }
 
-    def _groups(self, where: str, *values: Any) -> list[GroupRow]:
+    def _list_groups(self, where: str, *values: Any) -> list[GroupRow]:
         return [GroupRow(**row) for row in self._fetch_all(f"SELECT * FROM groups {where}", values)]
 
-    def _jobs(self, where: str, *values: Any) -> list[JobRow]:
+    def _list_jobs(self, where: str, *values: Any) -> list[JobRow]:
         rows = self._fetch_all(f"SELECT * FROM jobs {where}", values)
         return [JobRow(**{**row, "metrics": json.loads(row["metrics"])}) for row in rows]
 
-    def _sessions(self, where: str, *values: Any) -> list[SessionRow]:
+    def _list_sessions(self, where: str, *values: Any) -> list[SessionRow]:
         return [
             SessionRow(
                 **{
@@ -382,7 +388,7 @@ class SessionsFile:
     def _fetch_all(self, query: str, values: Sequence[Any]) -> list[dict[str, Any]]:
         """Return a query's rows. Raises `BadRecord` if they are larger than the file."""
         with self._lock:
-            rows, most = [], self._size()
+            rows, most = [], self._measure_size()
             for row in self._execute(query, values):
                 rows.append(dict(row))
                 most -= sum(len(value) for value in row if isinstance(value, str | bytes))

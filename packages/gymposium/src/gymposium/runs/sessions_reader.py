@@ -68,7 +68,7 @@ class SessionsReader(SessionsFile):
         wanted = {name: visible(value) for name, value in wanted.items() if value}
         where = " AND ".join(f"visible({name}) = ?" for name in wanted) or "TRUE"
         values = [*wanted.values()]
-        rows = self._sessions(f"WHERE {where} ORDER BY began DESC, id LIMIT ?", *values, most)
+        rows = self._list_sessions(f"WHERE {where} ORDER BY began DESC, id LIMIT ?", *values, most)
         found = self._fetch_all(f"SELECT count(*) AS number FROM sessions WHERE {where}", values)
         return [SessionSummary(row, self.count_turns(row.id)) for row in rows], found[0]["number"]
 
@@ -81,7 +81,8 @@ class SessionsReader(SessionsFile):
     def queue(self, most: int) -> list[GroupSummary]:
         """Return at most `most` complete groups that wait for training."""
         return [
-            self.summarize_group(row) for row in self._groups("WHERE state = 'complete' ORDER BY key LIMIT ?", most)
+            self.summarize_group(row)
+            for row in self._list_groups("WHERE state = 'complete' ORDER BY key LIMIT ?", most)
         ]
 
     def summarize_group(self, row: GroupRow) -> GroupSummary:
@@ -91,7 +92,7 @@ class SessionsReader(SessionsFile):
 
     def newest_jobs(self, most: int) -> list[JobRow]:
         """Return at most `most` jobs, newest first."""
-        return self._jobs("ORDER BY id DESC LIMIT ?", most)
+        return self._list_jobs("ORDER BY id DESC LIMIT ?", most)
 
     def count_groups_per_job(self) -> dict[int, int]:
         """Return the number of groups per job."""

@@ -18,13 +18,13 @@ from types import MappingProxyType
 from typing import Any
 
 from gymposium.errors import BadRecord, IllegalMove, NoSampler, NotResumable, WorldFailure, WrongSeat
-from gymposium.games.pictures import Picture, code, note, table
+from gymposium.games.pictures import Picture, draw_code, draw_note, draw_table
 from gymposium.games.protocol import CHANCE, Event, Observation, Style, ToolText
 from gymposium.plugins.specs import GameSpec
 from gymposium.tasks.one_seat import OneSeatMatch, get_first_event
 from gymposium.tasks.protocol import Result, Tasks, World
 from gymposium.tasks.recorded import STYLES, RecordedTasks, describe_tasks, read_tools
-from gymposium.tasks.running import run_limited, start
+from gymposium.tasks.running import run_limited, start_coroutine
 from gymposium.tasks.tools import Call, Tool, parse_calls
 from gymposium.util.visible import is_encodable, quantity
 
@@ -35,7 +35,7 @@ _DRAWN, _CALLS = 1500, 6
 
 
 class ToolGame:
-    """A game whose matches are tasks in a world. Made by `tool_game`."""
+    """A game whose matches are tasks in a world. Made by `make_tool_game`."""
 
     seats = 1
     num_actions = 0
@@ -108,7 +108,7 @@ class ToolGame:
         return ToolGame(self.spec, self.params, self.tasks, events)
 
 
-def recorded_tool_game(spec: GameSpec, params: Mapping[str, Any], events: Sequence[Event]) -> ToolGame:
+def make_recorded_tool_game(spec: GameSpec, params: Mapping[str, Any], events: Sequence[Event]) -> ToolGame:
     """Return the game for a record with these events, without opening its world.
 
     This is the `GameSpec.replay` of worlds with `tools="recorded"`. Raises `BadRecord` if the first event is not a task
@@ -116,7 +116,7 @@ def recorded_tool_game(spec: GameSpec, params: Mapping[str, Any], events: Sequen
     return ToolGame(spec, params, RecordedTasks.from_events(events), events)
 
 
-def tool_game(spec: GameSpec, params: Mapping[str, Any], tasks: Tasks) -> ToolGame:
+def make_tool_game(spec: GameSpec, params: Mapping[str, Any], tasks: Tasks) -> ToolGame:
     """Return the game for these tasks.
 
     `spec` must have `seats=1`, `free_text=True`, `chance=True`, `utility="score"`, and `tools="pure"` or
@@ -158,8 +158,8 @@ class ToolMatch(OneSeatMatch):
             assert seed is not None, "a new match has a seed"
             first: dict[str, Any] = {} if game.pure else describe_tasks(game.tools, game.tasks)
             first["task"] = game.tasks.task(seed)
-            first["opening"] = start(self._describe_opening(first["task"])).result()
-            self._begin(Event(CHANCE, _json(first, sort=game.pure)))  # prompts list arguments in schema order
+            first["opening"] = start_coroutine(self._describe_opening(first["task"])).result()
+            self._begin(Event(CHANCE, _dump_json(first, sort=game.pure)))  # prompts list arguments in schema order
 
     # -- what the match shows
 
@@ -169,20 +169,22 @@ class ToolMatch(OneSeatMatch):
         results = self._steps[-1][1]
         return Observation(seat, "".join(f"{_end_line(result.text)}" for result in results), None, results)
 
-    def picture(self, seat: int) -> Picture:
+    def draw_picture(self, seat: int) -> Picture:
         """Return a picture of the task, the calls so far, and the first lines of the latest results."""
         calls = [[str(number), move] for number, (move, _, _) in enumerate(self._steps, start=1)]
-        parts = [note(self._opening["full"].strip()[:_DRAWN])]
+        parts = [draw_note(self._opening["full"].strip()[:_DRAWN])]
         if calls:
-            parts.append(table([[n, move[:_DRAWN]] for n, move in calls[-_CALLS:]], head=["", "calls"], widths=(1, 9)))
+            parts.append(
+                draw_table([[n, move[:_DRAWN]] for n, move in calls[-_CALLS:]], head=["", "calls"], widths=(1, 9))
+            )
             for tool, text in self._steps[-1][1][:_CALLS]:
                 lines = text.rstrip("\n")[:_DRAWN].split("\n")
-                parts += [note(f"{tool} returned:"), code(lines)]
+                parts += [draw_note(f"{tool} returned:"), draw_code(lines)]
         return Picture.from_parts(*parts, told=f"The task, and {quantity(len(calls), 'move')} so far")
 
     def view(self, seat: int) -> str:
         shown = [[move, [result.text for result in results]] for move, results, _ in self._steps]
-        return _json([self._opening["full"], shown])
+        return _dump_json([self._opening["full"], shown])
 
     def returns(self) -> tuple[float, ...]:
         return (float(self._steps[-1][2]["score"]) if self._steps else 0.0,)
@@ -201,7 +203,7 @@ class ToolMatch(OneSeatMatch):
             calls = parse_calls(moves[0])
         except ValueError as error:
             raise IllegalMove(0, moves[0], ()) from error
-        return start(self._play_calls(Event(0, moves[0]), calls))
+        return start_coroutine(self._play_calls(Event(0, moves[0]), calls))
 
     def finish_moves(self, done: Future[tuple[Event, Event]]) -> None:
         self._add_step(*done.result())
@@ -355,7 +357,7 @@ class ToolMatch(OneSeatMatch):
 
 def _close(world: World) -> None:
     """Close the world without waiting for it."""
-    start(world.close())
+    start_coroutine(world.close())
 
 
 def _format_outcome(game: ToolGame, calls: Sequence[Call], results: Sequence[Result], state: Mapping[str, Any]) -> str:
@@ -373,7 +375,7 @@ def _format_outcome(game: ToolGame, calls: Sequence[Call], results: Sequence[Res
         for call, result in zip(calls, results, strict=True)
     ]
     try:
-        return _json({**state, "report": dict(state["report"]), "results": shown})
+        return _dump_json({**state, "report": dict(state["report"]), "results": shown})
     except (TypeError, ValueError) as error:
         raise WorldFailure(f"A report or a result's value is not valid JSON: {error}") from error
 
@@ -395,5 +397,5 @@ def _end_line(text: str) -> str:
     return text if text.endswith("\n") or not text else text + "\n"
 
 
-def _json(value: Any, *, sort: bool = True) -> str:
+def _dump_json(value: Any, *, sort: bool = True) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=sort)

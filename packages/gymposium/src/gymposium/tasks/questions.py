@@ -11,10 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from gymposium.errors import BadParameter, reason
+from gymposium.errors import BadParameter, describe_cause
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.streams import stream
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium.util.visible import is_encodable, quantity, shorten
 
 Check = Literal["exact", "numeric", "choice"]
@@ -96,7 +96,7 @@ class Question:
     @classmethod
     def load(cls, text: str) -> Question:
         """Load a question written by `dump`. Raises `ValueError` for other text."""
-        return cls.parse(strict_json(text))
+        return cls.parse(parse_strict_json(text))
 
     def dump(self) -> str:
         """Return the question as one line of JSON, for a match's first event."""
@@ -148,13 +148,13 @@ class QuestionFile:
             rows = self.rows()
         except (OSError, UnicodeDecodeError) as error:
             raise BadParameter(
-                f"file={self.path} cannot be read ({reason(error)}). The file must have one question per line."
+                f"file={self.path} cannot be read ({describe_cause(error)}). The file must have one question per line."
             ) from error
         for number, row in enumerate(rows, start=1):
             if isinstance(row, str) and not row.strip():
                 continue
             try:
-                questions.append(Question.parse(strict_json(row) if isinstance(row, str) else row))
+                questions.append(Question.parse(parse_strict_json(row) if isinstance(row, str) else row))
             except ValueError as error:
                 raise BadParameter(f"file={self.path}: line {number} is not a valid question: {error}.") from error
         if not questions:

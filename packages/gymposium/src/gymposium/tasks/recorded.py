@@ -10,7 +10,7 @@ from gymposium.errors import BadRecord, NotResumable
 from gymposium.games.protocol import Event, Style
 from gymposium.tasks.protocol import Tasks, World
 from gymposium.tasks.tools import Tool
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 
 STYLES: tuple[Style, ...] = get_args(Style)
 _NOT_NOW = "A recorded match cannot continue, because its tools may now return different results. Start a new match."
@@ -31,7 +31,7 @@ class RecordedTasks:
         if not events:
             return cls(1, (0.0, 1.0), (), dict.fromkeys(STYLES, ""))  # the match broke off before the task
         try:
-            match strict_json(events[0].move):
+            match parse_strict_json(events[0].move):
                 case {"max_calls": int(calls), "utility_range": [int() | float() as least, int() | float() as most],
                       "rules": {"full": str(), "compact": str()} as rules} if calls >= 1:  # fmt: skip
                     return cls(calls, (float(least), float(most)), read_tools(events[0]), rules)
@@ -67,6 +67,6 @@ def read_tools(event: Event) -> tuple[Tool, ...]:
 
     Raises `BadRecord` for an event that is not a task."""
     try:
-        return tuple(Tool(**tool) for tool in strict_json(event.move).get("tools", ()))
+        return tuple(Tool(**tool) for tool in parse_strict_json(event.move).get("tools", ()))
     except (ValueError, TypeError, AttributeError) as error:
         raise BadRecord(f"Event 0 must be a task with its tools, not {event.move[:80]!r}.") from error

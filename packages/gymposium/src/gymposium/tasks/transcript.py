@@ -10,7 +10,7 @@ from gymposium.errors import BadRecord
 from gymposium.games.protocol import CHANCE, Event
 from gymposium.tasks.protocol import Result
 from gymposium.tasks.tools import Call, parse_calls
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium.util.visible import quantity
 
 
@@ -32,7 +32,7 @@ class Transcript:
         Raises `BadRecord` unless the events are a task followed by calls with their results."""
         seats = [event.seat for event in events]
         try:
-            match strict_json(events[0].move) if seats == [CHANCE, *[0, CHANCE] * (len(seats) // 2)] else None:
+            match parse_strict_json(events[0].move) if seats == [CHANCE, *[0, CHANCE] * (len(seats) // 2)] else None:
                 case {"task": dict(task), "opening": {"full": str(opening)}}:
                     texts = [event.move for event in events]
                     return cls(opening, task, [*map(_pair_results, texts[1::2], texts[2::2])])
@@ -43,7 +43,7 @@ class Transcript:
 
 def _pair_results(move: str, outcome: str) -> list[tuple[Call, Result]]:
     calls, results = parse_calls(move), []
-    match strict_json(outcome):
+    match parse_strict_json(outcome):
         case {"results": list(given)}:
             for one in given:
                 match one:

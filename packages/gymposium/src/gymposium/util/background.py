@@ -70,14 +70,14 @@ class BackgroundLoop:
     async def _end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
             # callers' coroutines first: each ends the tasks that it began
-            await self._cancel([task for task in self._other_tasks() if task.get_coro() in self._submitted])
-            await self._cancel(self._other_tasks())
+            await self._cancel([task for task in self._list_other_tasks() if task.get_coro() in self._submitted])
+            await self._cancel(self._list_other_tasks())
             await last()
         finally:
             self._loop.stop()
 
     @staticmethod
-    def _other_tasks() -> list[asyncio.Task[Any]]:
+    def _list_other_tasks() -> list[asyncio.Task[Any]]:
         return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
 
     @staticmethod

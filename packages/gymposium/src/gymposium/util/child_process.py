@@ -30,7 +30,7 @@ PLUGIN_FILES = "GYMPOSIUM_PLUGIN_FILES"
 _environment_lock = Lock()
 
 
-def python_command(*arguments: str, python: str | Path | None = None) -> list[str]:
+def make_python_command(*arguments: str, python: str | Path | None = None) -> list[str]:
     """Return the command that runs Python with these arguments, without the working directory on its path.
 
     `python` is the interpreter, by default this one. Start the command with the environment from
@@ -38,14 +38,14 @@ def python_command(*arguments: str, python: str | Path | None = None) -> list[st
     return [str(python or sys.executable), "-P", *arguments]
 
 
-def python_environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
+def make_python_environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return environment variables for a Python process: `variables` (by default the current ones) plus the safe
     path."""
     variables = os.environ if variables is None else variables
     return {**variables, SAFE_PATH: variables.get(SAFE_PATH) or OURS}
 
 
-def user_environment() -> dict[str, str]:
+def make_user_environment() -> dict[str, str]:
     """Return the environment for a program that the user names, without variables that gymposium sets for its child
     processes."""
     ours = {PLUGIN_FILES} | ({SAFE_PATH} if os.environ.get(SAFE_PATH) == OURS else set())
@@ -69,7 +69,7 @@ class GuardedProcess(SpawnProcess):
 
     def start(self) -> None:
         """Start the process."""
-        with _guarded_environment():
+        with _guard_environment():
             super().start()
 
 
@@ -83,13 +83,13 @@ def spawn_context() -> GuardedContext:
     """Return the context for `multiprocessing`.
 
     Children are spawned, because forking a process with threads or torch is unsafe."""
-    with _guarded_environment():
+    with _guard_environment():
         resource_tracker.ensure_running()  # it is a Python process too, and locks would start it unguarded
     return GuardedContext()
 
 
 @contextmanager
-def _guarded_environment() -> Iterator[None]:
+def _guard_environment() -> Iterator[None]:
     """Set the safe path within the block."""
     with _environment_lock:
         before = os.environ.get(SAFE_PATH)
@@ -101,11 +101,11 @@ def _guarded_environment() -> Iterator[None]:
                 del os.environ[SAFE_PATH]
 
 
-def plugin_files() -> list[Path]:
+def list_plugin_files() -> list[Path]:
     """Return the one-file plugins of this process and its children."""
     return [Path(line) for line in os.environ.get(PLUGIN_FILES, "").splitlines()]
 
 
 def add_plugin_file(path: Path) -> None:
     """Make future child processes load a one-file plugin. `path` must be absolute."""
-    os.environ[PLUGIN_FILES] = "\n".join(dict.fromkeys([*map(str, plugin_files()), str(path)]))
+    os.environ[PLUGIN_FILES] = "\n".join(dict.fromkeys([*map(str, list_plugin_files()), str(path)]))

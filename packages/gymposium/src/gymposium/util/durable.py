@@ -35,18 +35,18 @@ def write_directory(target: Path) -> Iterator[Path]:
 
     Raises `FileExistsError` or `OSError` if `target` is a nonempty directory."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    staging = staging_path(target)
+    staging = make_staging_path(target)
     staging.mkdir()
     try:
         yield staging
         (staging / MARK).touch()
         for path in (*sorted(staging.rglob("*")), staging):
-            sync(path)
+            sync_path(path)
         staging.rename(target)
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
         raise
-    sync(target.parent)
+    sync_path(target.parent)
 
 
 def replace_text(file: Path, text: str) -> None:
@@ -65,7 +65,7 @@ def replace_file(file: Path) -> Iterator[BinaryIO]:
     Raises `GymposiumError` if writing fails, for example on a full disk."""
     try:
         _sweep_files(file)
-        staging = staging_path(file)
+        staging = make_staging_path(file)
         with open(os.open(staging, os.O_RDWR | _NEW, 0o666), "wb") as opened:
             try:
                 if sys.platform != "win32":
@@ -79,7 +79,7 @@ def replace_file(file: Path) -> Iterator[BinaryIO]:
             except BaseException:
                 staging.unlink(missing_ok=True)
                 raise
-        sync(file.parent)
+        sync_path(file.parent)
     except OSError as error:
         raise GymposiumError(
             f"{file} cannot be written ({error.strerror or error}). Check its folder's permissions and free space."
@@ -101,7 +101,7 @@ def replace_content(file: Path) -> Iterator[BinaryIO | GzipFile]:
 
 def remove_directory(directory: Path) -> None:
     """Remove a directory, or a file in its place. The name is free immediately, even if deleting takes long."""
-    hidden = staging_path(directory)
+    hidden = make_staging_path(directory)
     directory.rename(hidden)
     _delete(hidden)
 
@@ -117,7 +117,7 @@ def make_empty_directory(directory: Path) -> None:
     directory.mkdir(mode=0o755)
 
 
-def sweep(parent: Path, prefix: str) -> None:
+def remove_staging(parent: Path, prefix: str) -> None:
     """Remove staging directories with this prefix that killed processes left in `parent`.
 
     Call it only if no other process writes such directories."""
@@ -143,7 +143,7 @@ def _sweep_files(file: Path) -> None:
             leftover.unlink()
 
 
-def sync(path: Path) -> None:
+def sync_path(path: Path) -> None:
     """Flush a file, or a directory's entries, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -152,6 +152,6 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def staging_path(path: Path) -> Path:
+def make_staging_path(path: Path) -> Path:
     """Return a new hidden, unguessable path beside `path` that `sweep` can find."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from threading import Event, Lock, Timer
 from typing import Any, TypeVar
 
-from gymposium.errors import GymposiumError, describe
-from gymposium.util.child_process import plugin_files, python_command, python_environment
+from gymposium.errors import GymposiumError, describe_error
+from gymposium.util.child_process import list_plugin_files, make_python_command, make_python_environment
 
 SECONDS = 120.0
 """Time limit in seconds for one call of a game engine."""
@@ -87,8 +87,8 @@ class Child:
         self.end()
         self._switches = switches
         self._process = subprocess.Popen(
-            python_command("-c", _LOAD + self._code if plugin_files() else self._code),
-            env=python_environment({**os.environ, "OPENBLAS_NUM_THREADS": "1"}),  # each reserves address space
+            make_python_command("-c", _LOAD + self._code if list_plugin_files() else self._code),
+            env=make_python_environment({**os.environ, "OPENBLAS_NUM_THREADS": "1"}),  # each reserves address space
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -157,7 +157,7 @@ def _serve(cpu_seconds: float, memory: int) -> None:
         try:
             answer = True, _call_timed(cpu_seconds, function, *arguments)
         except Exception as error:  # noqa: BLE001 - an engine may raise anything
-            answer = False, describe(error)
+            answer = False, describe_error(error)
         pickle.dump(answer, answers)
         answers.flush()
 

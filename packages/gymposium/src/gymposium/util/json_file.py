@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gymposium.errors import BadRecord
 from gymposium.util.plain_file import read_plain_text
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 
 
 class FileModel(BaseModel):
@@ -30,7 +30,7 @@ def read_model(path: Path, model: type[_Model], what: str, remedy: str) -> _Mode
     with `remedy`."""
     try:
         text = read_plain_text(path)
-        strict_json(text)
+        parse_strict_json(text)
         return model.model_validate_json(text)
     except OSError as error:
         raise BadRecord(f"{path} cannot be read ({error.strerror}). {remedy}") from error

@@ -51,7 +51,7 @@ def read_plain(path: str | Path, most: int = MOST_BYTES) -> bytes:
     with open_plain(path) as file:
         if os.fstat(file.fileno()).st_size <= most and len(content := file.read(most + 1)) <= most:
             return content
-    raise _too_large("it", path, most)
+    raise _make_too_large_error("it", path, most)
 
 
 def read_plain_text(path: str | Path, most: int = MOST_BYTES) -> str:
@@ -147,7 +147,7 @@ class _Unpacked(RawIOBase):
         except (BadGzipFile, zlib.error) as error:
             raise OSError(errno.EINVAL, f"the compressed file is damaged: {error}", str(self._path)) from error
         if self._content.tell() > self._most:
-            raise _too_large("its content", self._path, self._most)
+            raise _make_too_large_error("its content", self._path, self._most)
 
 
 def read_content(path: str | Path, most: int = MOST_BYTES) -> bytes:
@@ -167,9 +167,9 @@ def read_lines(path: str | Path, most: int = MOST_BYTES, *, follow: bool = True)
         while line := file.readline(most + 1):
             number += 1
             if len(line) > most:
-                raise _too_large(f"line {number}", path, most)
+                raise _make_too_large_error(f"line {number}", path, most)
             yield line
 
 
-def _too_large(what: str, path: str | Path, most: int) -> OSError:
+def _make_too_large_error(what: str, path: str | Path, most: int) -> OSError:
     return OSError(errno.EFBIG, f"{what} is larger than {most:,} bytes", str(path))

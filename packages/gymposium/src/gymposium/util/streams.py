@@ -28,7 +28,7 @@ def derive_seed(seed: int, *key: str | int) -> int:
     return int.from_bytes(blake2b("/".join(map(str, (seed, *key))).encode(), digest_size=6).digest())
 
 
-def draw(outcomes: Sequence[tuple[int, float]], rng: random.Random) -> int:
+def draw_outcome(outcomes: Sequence[tuple[int, float]], rng: random.Random) -> int:
     """Draw one outcome of `[(outcome, probability), …]` with exactly one call of `rng.random()`."""
     u = rng.random()
     for outcome, probability in outcomes:

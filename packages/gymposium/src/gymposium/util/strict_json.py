@@ -22,7 +22,7 @@ DEEPEST = 64
 """Maximum nesting depth for `bounded_json`."""
 
 
-def strict_json(text: str, *, any_integer: bool = False, raw_lines: bool = False) -> Any:
+def parse_strict_json(text: str, *, any_integer: bool = False, raw_lines: bool = False) -> Any:
     """Parse a JSON text.
 
     `any_integer` allows integers over 64 bits. `raw_lines` allows control characters in strings, such as line breaks.
@@ -44,11 +44,11 @@ def strict_json(text: str, *, any_integer: bool = False, raw_lines: bool = False
         raise ValueError("it is nested too deeply") from None
 
 
-def bounded_json(text: str) -> Any:
+def parse_bounded_json(text: str) -> Any:
     """Parse a JSON text like `strict_json`, for callers that traverse the value recursively.
 
     Also raises `ValueError` if the value is nested deeper than `DEEPEST`."""
-    value = strict_json(text)
+    value = parse_strict_json(text)
     check_depth(value)
     return value
 

@@ -24,7 +24,7 @@ _TEXT_OR_COMMENT = re.compile(
 _DEEP_KEY = re.compile(rf"(?:\.[\w\t -]*+){{{DEEPEST}}}")
 
 
-def strict_toml(text: str) -> dict[str, Any]:
+def parse_strict_toml(text: str) -> dict[str, Any]:
     """Parse a TOML text into a table.
 
     Raises `ValueError` for invalid TOML, text that is too long, deep nesting, and integers over 64 bits. Callers must

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import BadOption, reason
+from gymposium.errors import BadOption, describe_cause
 from gymposium.util.plain_file import read_plain_text
-from gymposium.util.strict_toml import strict_toml
+from gymposium.util.strict_toml import parse_strict_toml
 
 VARIABLE = "GYMPOSIUM_CONFIG"
 """Environment variable with the file's path. If empty, no file is read."""
@@ -34,14 +34,14 @@ class UserFile:
 
 def load_user_file() -> UserFile:
     """Load the user's file. Raises `BadOption` if it cannot be read or is invalid."""
-    path = _path()
+    path = _find_path()
     if path is None:
         return UserFile()
     try:
-        data = strict_toml(read_plain_text(path))
+        data = parse_strict_toml(read_plain_text(path))
     except OSError as error:
         raise BadOption(
-            f"{VARIABLE}: {path} cannot be read ({reason(error)}). Name a readable file, or unset the variable."
+            f"{VARIABLE}: {path} cannot be read ({describe_cause(error)}). Name a readable file, or unset the variable."
         ) from error
     except ValueError as error:
         raise BadOption(f"{path} is not valid TOML: {error}. Correct or remove it.") from error
@@ -54,7 +54,7 @@ def load_user_file() -> UserFile:
     return UserFile(path, tuple(path.parent / Path(plugin).expanduser() for plugin in plugins), data)
 
 
-def _path() -> Path | None:
+def _find_path() -> Path | None:
     """Return the file's path, or None without a file."""
     named = os.environ.get(VARIABLE)
     if named is not None:

@@ -13,7 +13,7 @@ clocks or error messages. The grades of difficulty are:
 from __future__ import annotations
 
 from gymposium.util.streams import Draw
-from gymposium_trace.programs.definitions import define
+from gymposium_trace.programs.definitions import write_definition
 from gymposium_trace.programs.statements import Statements
 from gymposium_trace.programs.writer import Scope, Writer
 
@@ -25,7 +25,7 @@ def generate_program(difficulty: int, draw: Draw) -> str:
     writer = Writer()
     scope = Scope()
     for _ in range({1: 0, 2: 1, 3: 2, 4: 2, 5: 2}[difficulty]):
-        define(writer, scope, difficulty, draw)
+        write_definition(writer, scope, difficulty, draw)
     main = Statements(writer, scope, difficulty, draw)
     main.write_start()
     main.write_some({1: 3, 2: 3, 3: 4, 4: 4, 5: 4}[difficulty])

@@ -20,7 +20,7 @@ _PARAMETERS: dict[Kind, str] = {
 }
 
 
-def define(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
+def write_definition(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
     """Write a definition of this grade, and add its function to the scope."""
     makers: list[Callable[[Writer, Scope, Draw], None]] = [partial(_write_function, difficulty=difficulty)]
     if difficulty >= 4:

@@ -79,10 +79,10 @@ class Statements:
             grades.append([self.match])
         return grades
 
-    def _block(self, head: str, count: int, *, loop: bool = False) -> None:
+    def _write_block(self, head: str, count: int, *, loop: bool = False) -> None:
         """Write a block of `count` statements. Names bound in it are not used after it."""
         with self.writer.open_block(head):
-            self.write_nested(lambda: self._fill(count), loop=loop)
+            self.write_nested(lambda: self._fill_block(count), loop=loop)
 
     def write_nested(self, write: Callable[[], None], *, loop: bool = False) -> None:
         """Write statements that may not run, so names bound in them are not used afterwards."""
@@ -94,7 +94,7 @@ class Statements:
         self._depth -= 1
         self.scope.variables = before
 
-    def _fill(self, count: int) -> None:
+    def _fill_block(self, count: int) -> None:
         for _ in range(count):
             self.draw.pick([write for group in self._list_options() for write in group])()
 
@@ -141,31 +141,31 @@ class Statements:
             self.writer.add_line(f"print({', '.join(names)})")
 
     def branch(self) -> None:
-        self._block(f"if {self.expressions.write_condition()}:", self.draw.between(1, 2))
+        self._write_block(f"if {self.expressions.write_condition()}:", self.draw.between(1, 2))
         if self.draw.chance(0.3):
-            self._block(f"elif {self.expressions.write_condition()}:", 1)
+            self._write_block(f"elif {self.expressions.write_condition()}:", 1)
         if self.draw.chance(0.6):
-            self._block("else:", self.draw.between(1, 2))
+            self._write_block("else:", self.draw.between(1, 2))
 
     def count_up(self) -> None:
         draw = self.draw
         low, length, step = draw.between(0, 3), draw.between(2, 4), draw.pick([1, 1, 2, 3])
         forms = [f"{length + 1}"] if step == 1 else []
         forms.append(f"{low}, {low + length * step}" + (f", {step}" if step > 1 else ""))
-        self._loop("int", "ijk", lambda name: f"for {name} in range({draw.pick(forms)}):")
+        self._write_loop("int", "ijk", lambda name: f"for {name} in range({draw.pick(forms)}):")
 
-    def _loop(self, kind: Kind, names: str, head: Callable[[str], str], over: str = "") -> None:
+    def _write_loop(self, kind: Kind, names: str, head: Callable[[str], str], over: str = "") -> None:
         """Write a `for` loop. Its body changes neither the loop variable nor the iterable."""
         name = self.scope.pick_free_name(names.split() if " " in names else list(names), self.draw)
         fixed = {name, over} - self.scope.fixed
         self.scope.fixed |= fixed
 
-        def body() -> None:
+        def write_body() -> None:
             self.scope.add(name, kind)
-            self._fill(self.draw.between(1, 3))
+            self._fill_block(self.draw.between(1, 3))
 
         with self.writer.open_block(head(name)):
-            self.write_nested(body, loop=True)
+            self.write_nested(write_body, loop=True)
         self.scope.fixed -= fixed
         self.scope.taken.discard(name)
 
@@ -177,8 +177,8 @@ class Statements:
             return self.count_up()
         over = self.draw.pick(names)
         if self.scope.variables[over] == "ints":
-            return self._loop("int", "n m x y", lambda name: f"for {name} in {over}:", over)
-        return self._loop("str", "w item piece entry", lambda name: f"for {name} in {over}:", over)
+            return self._write_loop("int", "n m x y", lambda name: f"for {name} in {over}:", over)
+        return self._write_loop("str", "w item piece entry", lambda name: f"for {name} in {over}:", over)
 
     def count_down(self) -> None:
         """Write a terminating `while` loop, with a counter that no other statement changes."""
@@ -191,7 +191,7 @@ class Statements:
         condition = f"{name} > {draw.between(0, 2)}"
         with self.writer.open_block(f"while {condition}:"):
             self.writer.add_line(draw.pick([f"{name} -= {step}", f"{name} = {name} // {step + 1}"]))
-            self.write_nested(lambda: self._fill(draw.between(1, 2)), loop=True)
+            self.write_nested(lambda: self._fill_block(draw.between(1, 2)), loop=True)
 
     def extend(self) -> None:
         name = self.draw.pick(self.scope.list_changeable("ints", "words"))
@@ -239,13 +239,13 @@ class Statements:
         fixed = {over, *(name for name, _ in names)} - scope.fixed
         scope.fixed |= fixed
 
-        def body() -> None:
+        def write_body() -> None:
             for name, kind in names:
                 scope.add(name, kind)
-            self._fill(draw.between(1, 2))
+            self._fill_block(draw.between(1, 2))
 
         with self.writer.open_block(head):
-            self.write_nested(body, loop=True)
+            self.write_nested(write_body, loop=True)
         scope.fixed -= fixed
         scope.taken -= {name for name, _ in names}
         return None
@@ -254,18 +254,18 @@ class Statements:
         """Write a loop with `break` or `continue`."""
         draw = self.draw
 
-        def body(name: str) -> None:
+        def write_body(name: str) -> None:
             self.scope.add(name, "int")
             with self.writer.open_block(f"if {self.expressions.write_condition()}:"):
                 self.writer.add_line(draw.pick(["break", "continue"]))
-            self._fill(draw.between(1, 2))
+            self._fill_block(draw.between(1, 2))
 
         name = self.scope.pick_free_name(list("abcpqr"), draw)
         self.scope.fixed.add(name)
         with self.writer.open_block(f"for {name} in range({draw.between(3, 6)}):"):
-            self.write_nested(lambda: body(name), loop=True)
+            self.write_nested(lambda: write_body(name), loop=True)
         if draw.chance(0.4):
-            self._block("else:", 1)
+            self._write_block("else:", 1)
         self.scope.fixed.discard(name)
         self.scope.taken.discard(name)
 
@@ -285,13 +285,13 @@ class Statements:
         name = draw.pick(scope.list_changeable("int")) if scope.list_changeable("int") else scope.take_name("int", draw)
         with self.writer.open_block("try:"):
             self.writer.add_line(f"{name} = {risky}")
-            self.write_nested(lambda: self._fill(1))
+            self.write_nested(lambda: self._fill_block(1))
         caught = f"({error}, TypeError)" if draw.chance(0.2) else error
         with self.writer.open_block(f"except {caught}:"):
             self.writer.add_line(f"{name} = {draw.between(-5, 5)}")
-            self.write_nested(lambda: self._fill(1))
+            self.write_nested(lambda: self._fill_block(1))
         if draw.chance(0.4):
-            self._block("finally:" if draw.chance(0.6) else "else:", 1)
+            self._write_block("finally:" if draw.chance(0.6) else "else:", 1)
         scope.add(name, "int")
 
     def _write_doubtful_number(self) -> str:
@@ -325,7 +325,7 @@ class Statements:
             self.writer.add_line(f"{name} += {draw.between(1, 3)}")
             with self.writer.open_block(f"if {name} > {draw.between(3, 5)}:"):
                 self.writer.add_line("break")
-            self.write_nested(lambda: self._fill(draw.between(1, 2)), loop=True)
+            self.write_nested(lambda: self._fill_block(draw.between(1, 2)), loop=True)
 
     # -- grade 5
 
@@ -336,8 +336,8 @@ class Statements:
         self.writer.add_line(f"{name} = ({self.expressions.write_term(1)} % 3, {self.expressions.write_string(0)})")
         size = self.scope.pick_free_name(["first", "head", "lead"], draw)
         with self.writer.open_block(f"match {name}:"):
-            self._block("case (0, _):", 1)
+            self._write_block("case (0, _):", 1)
             with self.writer.open_block(f"case ({size}, text) if len(text) > {draw.between(3, 6)}:"):
                 self.writer.add_line(f"print({size}, text)")
-                self.write_nested(lambda: self._fill(1))
-            self._block("case _:", 1)
+                self.write_nested(lambda: self._fill_block(1))
+            self._write_block("case _:", 1)

@@ -19,7 +19,7 @@ from os.path import realpath
 from pathlib import Path
 from typing import Protocol
 
-from gymposium.util.child_process import find_interpreter, python_command
+from gymposium.util.child_process import find_interpreter, make_python_command
 from gymposium_trace.running.groups import find_usable_group, make_memory_group
 from gymposium_trace.running.limits import Limits
 from gymposium_trace.running.runs import Command, Run, open_unnamed_file, run_all
@@ -71,7 +71,9 @@ class Rlimits:
     def run(self, program: str, inputs: str, limits: Limits, times: int = 1) -> list[Run]:
         with ExitStack() as stack:
             folders = [_make_folder(stack, program) for _ in range(times)]
-            commands = [Command(_python_command(limits, _DEBUG, folder / "program.py"), folder) for folder in folders]
+            commands = [
+                Command(_make_python_command(limits, _DEBUG, folder / "program.py"), folder) for folder in folders
+            ]
             return run_all(commands, inputs.encode(), ENVIRONMENT, limits)
 
 
@@ -93,7 +95,7 @@ class Bubblewrap:
         with ExitStack() as stack:
             folder = _make_folder(stack, program)
             shutil.copyfile(_DEBUG, folder / "dbg.py")
-            inside = _python_command(limits, Path("/box/dbg.py"), Path("/box/program.py"))
+            inside = _make_python_command(limits, Path("/box/dbg.py"), Path("/box/program.py"))
             commands = []
             for _ in range(times):
                 place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -101,7 +103,7 @@ class Bubblewrap:
                 rules = stack.enter_context(open_unnamed_file(build_filter(platform.machine()), place)).fileno()
                 arguments = [
                     *_group_command(stack, limits),
-                    *_isolation_arguments(folder),
+                    *_make_isolation_arguments(folder),
                     "--seccomp",
                     str(rules),
                     *inside,
@@ -119,8 +121,8 @@ def _make_folder(stack: ExitStack, program: str) -> Path:
     return folder
 
 
-def _python_command(limits: Limits, debug: Path, program: Path) -> list[str]:
-    return python_command(*OPTIONS, "-c", _INSIDE, limits.rlimits(), str(debug), str(program), python=PYTHON)
+def _make_python_command(limits: Limits, debug: Path, program: Path) -> list[str]:
+    return make_python_command(*OPTIONS, "-c", _INSIDE, limits.rlimits(), str(debug), str(program), python=PYTHON)
 
 
 def _group_command(stack: ExitStack, limits: Limits) -> list[str]:
@@ -130,7 +132,7 @@ def _group_command(stack: ExitStack, limits: Limits) -> list[str]:
     return [] if parent is None else stack.enter_context(make_memory_group(parent, limits.memory_bytes))
 
 
-def _isolation_arguments(folder: Path) -> list[str]:
+def _make_isolation_arguments(folder: Path) -> list[str]:
     bwrap = shutil.which("bwrap")
     assert bwrap is not None
     options = [bwrap, "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv"]

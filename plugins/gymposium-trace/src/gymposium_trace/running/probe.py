@@ -85,7 +85,7 @@ class NoIsolation(GymposiumError):
 
 
 @cache
-def probe(backend: Backend) -> Capability:
+def probe_backend(backend: Backend) -> Capability:
     """Test a backend with one program. The result is cached for the process."""
     if missing := backend.missing():
         return Capability(backend, False, missing)
@@ -133,17 +133,19 @@ def _judge(backend: Backend, run: Run, *, written: bool, received: bool) -> Capa
 
 def describe_remedy(backend: Backend) -> str:
     """Return what to install, as a clause, or "" if the backend works."""
-    return "" if probe(backend).works else f"; to use it, {backend.install}"
+    return "" if probe_backend(backend).works else f"; to use it, {backend.install}"
 
 
 def choose_generated_backend() -> Backend:
     """Return the fastest backend for generated programs. Raises `NoIsolation`."""
-    return _choose_backend([(backend, probe(backend).works) for backend in BACKENDS], "Programs cannot be run here.")
+    return _choose_backend(
+        [(backend, probe_backend(backend).works) for backend in BACKENDS], "Programs cannot be run here."
+    )
 
 
 def choose_untrusted_backend() -> Backend:
     """Return the backend for programs from a file or a hub. Raises `NoIsolation` with what to install."""
-    able = [(backend, probe(backend).isolates) for backend in BACKENDS]
+    able = [(backend, probe_backend(backend).isolates) for backend in BACKENDS]
     return _choose_backend(
         able, "Programs from a file or a hub are run only in isolation, which no way of running has here."
     )
@@ -153,5 +155,5 @@ def _choose_backend(able: list[tuple[Backend, bool]], refusal: str) -> Backend:
     for backend, good in able:
         if good:
             return backend
-    reasons = " ".join(f"{b.name}: {probe(b).reason}{describe_remedy(b)}." for b, _ in able)
+    reasons = " ".join(f"{b.name}: {probe_backend(b).reason}{describe_remedy(b)}." for b, _ in able)
     raise NoIsolation(f"{refusal} {reasons} `gymposium trace doctor` shows what was tried.")

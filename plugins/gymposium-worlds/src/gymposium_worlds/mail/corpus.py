@@ -20,9 +20,9 @@ from email import message_from_string, policy
 from email.message import EmailMessage
 from typing import Any
 
-from gymposium.errors import BadParameter, reason
+from gymposium.errors import BadParameter, describe_cause
 from gymposium.util.plain_file import MOST_BYTES, open_plain, read_lines
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium.util.visible import is_encodable, shorten
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.scoring import parse_answer
@@ -209,7 +209,7 @@ def _read_json_rows(parameter: str, path: str) -> Iterator[tuple[int, Mapping[st
         if not line.strip():
             continue
         try:
-            row = strict_json(line)
+            row = parse_strict_json(line)
         except ValueError as error:
             raise BadParameter(f"{parameter}={path}, line {number}: it is not JSON ({error}).") from error
         if not isinstance(row, dict):
@@ -233,7 +233,7 @@ def _read_csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 yield line, row
                 line = reader.line_num + 1
     except csv.Error as error:
-        raise BadParameter(f"inbox={path}: cannot be read ({reason(error)}). Name a valid CSV file.") from error
+        raise BadParameter(f"inbox={path}: cannot be read ({describe_cause(error)}). Name a valid CSV file.") from error
 
 
 def _read_lines(parameter: str, path: str) -> Iterator[str]:
@@ -247,7 +247,7 @@ def _read_lines(parameter: str, path: str) -> Iterator[str]:
 
 
 def _make_read_error(parameter: str, path: str, error: Exception) -> BadParameter:
-    return BadParameter(f"{parameter}={path}: cannot be read ({reason(error)}). Name a readable file.")
+    return BadParameter(f"{parameter}={path}: cannot be read ({describe_cause(error)}). Name a readable file.")
 
 
 @contextmanager

@@ -47,7 +47,7 @@ _DATES = tuple(
 _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc`", "''''")
 
 
-def normalize(answer: str) -> str:
+def normalize_answer(answer: str) -> str:
     """Return the answer in lower case, in the form used for comparison."""
     text = " ".join(unicodedata.normalize("NFKC", answer).split())
     return text.removesuffix(".").rstrip().casefold()
@@ -55,7 +55,7 @@ def normalize(answer: str) -> str:
 
 def says_unknown(answer: str) -> bool:
     """Return whether the answer is `UNKNOWN_ANSWER` in any case, or `I do not know`."""
-    return normalize(answer).translate(_APOSTROPHES) in ("i don't know", "i do not know")
+    return normalize_answer(answer).translate(_APOSTROPHES) in ("i don't know", "i do not know")
 
 
 def is_right(answer: str, right: Mapping[str, Any]) -> bool:
@@ -69,7 +69,7 @@ def is_right(answer: str, right: Mapping[str, Any]) -> bool:
 
 def parse_answer(answer: str, kind: str) -> str | Decimal | None:
     """Parse an answer of this type; None if it is invalid. Two answers are equal if their parsed values are."""
-    text = normalize(answer)
+    text = normalize_answer(answer)
     match kind:
         case "number":
             return Decimal(text.replace(",", "")) if _NUMBER.fullmatch(text) else None

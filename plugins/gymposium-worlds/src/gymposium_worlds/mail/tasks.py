@@ -12,7 +12,7 @@ from gymposium import GameSpec
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.games.protocol import Style
 from gymposium.plugins.names import format_name, parse_name
-from gymposium.tasks import Tasks, ToolGame, tool_game
+from gymposium.tasks import Tasks, ToolGame, make_tool_game
 from gymposium.tasks.tools import Tool
 from gymposium.util.streams import Draw, derive_seed, stream
 from gymposium.util.visible import quantity
@@ -185,9 +185,9 @@ def _check_path(name: str, path: str) -> None:
         )
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
+def make_game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
     """Make the game. Raises `BadParameter` if `inbox` is combined with parameters of generated mailboxes."""
-    return tool_game(spec, params, _make_tasks(spec.drop_defaults(params), **params))
+    return make_tool_game(spec, params, _make_tasks(spec.drop_defaults(params), **params))
 
 
 def _make_tasks(given: Mapping[str, Any], *, inbox: str, questions: str, max_calls: int, **generated: Any) -> Tasks:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gymposium.errors import BadParameter, BadRecord, MissingExtra
 from gymposium.games.one_reply import OneReplyGame, OneReplyMatch
-from gymposium.games.pictures import Picture, note
+from gymposium.games.pictures import Picture, draw_note
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.tasks.questions import Question, QuestionFile
 from gymposium_worlds.qa.arithmetic import Arithmetic
@@ -111,10 +111,10 @@ class QuestionMatch(OneReplyMatch):
             text += f"You answered {self.answer!r}, which is {verdict}.\n"
         return Observation(seat, text, None)
 
-    def picture(self, seat: int) -> Picture:
+    def draw_picture(self, seat: int) -> Picture:
         """Return the question. After the end, also return the given answer and the right one."""
         text = self.observe(seat).text.strip()
-        return Picture.from_parts(note(text[:2000]), told=text[:200])
+        return Picture.from_parts(draw_note(text[:2000]), told=text[:200])
 
     def view(self, seat: int) -> str:
         """Return the question, and after the answer also the answer and whether it is right."""

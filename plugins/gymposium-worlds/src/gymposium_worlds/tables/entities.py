@@ -72,51 +72,53 @@ class Theme:
     event: Entity
 
 
-def category(names: str, values: str) -> RowAttribute:
+def make_category_column(names: str, values: str) -> RowAttribute:
     """Return a column with a small set of text values."""
     return RowAttribute("category", tuple(names.split()), tuple(values.split()))
 
 
-def integer(names: str, low: int, high: int) -> RowAttribute:
+def make_integer_column(names: str, low: int, high: int) -> RowAttribute:
     """Return a column of integers."""
     return RowAttribute("integer", tuple(names.split()), low=low, high=high)
 
 
-def decimal(names: str, low: int, high: int) -> RowAttribute:
+def make_decimal_column(names: str, low: int, high: int) -> RowAttribute:
     """Return a column of multiples of 0.25."""
     return RowAttribute("decimal", tuple(names.split()), low=low, high=high)
 
 
-def date(names: str) -> RowAttribute:
+def make_date_column(names: str) -> RowAttribute:
     """Return a column of dates."""
     return RowAttribute("date", tuple(names.split()))
 
 
 _CONTACT = RowAttribute("contact", ("phone", "mobile", "telephone"))
-_REGION = category("region zone", "north south east west centre")
+_REGION = make_category_column("region zone", "north south east west centre")
 _PEOPLE = tuple(f"{first} {last}" for first in FIRST_NAMES for last in LAST_NAMES)
 _NO_PERSON = ("shoe size", "blood type", "eye colour", "birthplace", "favourite meal")
 _NO_THING = ("barcode", "country of origin", "storage temperature", "insurance number", "inventor")
 _NO_PLACE = ("postcode", "altitude", "mayor", "number of fire exits", "founding charter")
 
 
-def place(nouns: str, number: RowAttribute, *more: RowAttribute) -> Entity:
+def make_place_entity(nouns: str, number: RowAttribute, *more: RowAttribute) -> Entity:
     """Return a table of places with names like those of towns."""
     return Entity(tuple(nouns.split()), (_REGION, number), more, ("name", "town"), TOWNS, _NO_PLACE)
 
 
-def person(nouns: str, group: RowAttribute, number: RowAttribute, *more: RowAttribute) -> Entity:
+def make_person_entity(nouns: str, group: RowAttribute, number: RowAttribute, *more: RowAttribute) -> Entity:
     """Return a table of people."""
     fixed = (group, number, _CONTACT)
     return Entity(tuple(nouns.split()), fixed, more, ("name", "full_name"), _PEOPLE, _NO_PERSON)
 
 
-def thing(nouns: str, things: str, group: RowAttribute, number: RowAttribute, *more: RowAttribute) -> Entity:
+def make_thing_entity(
+    nouns: str, things: str, group: RowAttribute, number: RowAttribute, *more: RowAttribute
+) -> Entity:
     """Return a table of things, each named with an adjective and a noun."""
     names = tuple(f"{adjective} {thing}" for adjective in ADJECTIVES for thing in things.split())
     return Entity(tuple(nouns.split()), (group, number), more, ("name", "title"), names, _NO_THING)
 
 
-def event(nouns: str, group: RowAttribute, number: RowAttribute, *more: RowAttribute) -> Entity:
+def make_event_entity(nouns: str, group: RowAttribute, number: RowAttribute, *more: RowAttribute) -> Entity:
     """Return a table of events, which have no names."""
     return Entity(tuple(nouns.split()), (group, number), more)

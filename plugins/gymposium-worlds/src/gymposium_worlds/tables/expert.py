@@ -37,7 +37,7 @@ class TablesExpert:
             )
         text = ask.observe("full").text
         if "asked" in ask.memory:
-            return Call("answer", {"value": _first_cell(text)})
+            return Call("answer", {"value": _find_first_cell(text)})
         ask.memory["asked"] = True
         *lines, question = text.splitlines()
         try:
@@ -69,7 +69,7 @@ def _round_expression(expression: str, places: int | None) -> str:
     return expression if places is None else f"ROUND({expression}, {places})"
 
 
-def _first_cell(result: str) -> str:
+def _find_first_cell(result: str) -> str:
     """Return the first cell below the column names; `unknown` if there is no row or the cell is empty."""
     cell = result.splitlines()[1]
     return "unknown" if cell in ("(no rows)", "NULL") else cell

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from gymposium import GameSpec
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Style
-from gymposium.tasks import ToolGame, tool_game
+from gymposium.tasks import ToolGame, make_tool_game
 from gymposium.tasks.tools import Tool
 from gymposium.util.streams import Draw, stream
 from gymposium.util.visible import shorten
@@ -76,6 +76,6 @@ class TablesTasks:
         )
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
+def make_game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
     """Return the game. Raises `BadParameter` for unknown kinds of questions."""
-    return tool_game(spec, params, TablesTasks(**params))
+    return make_tool_game(spec, params, TablesTasks(**params))

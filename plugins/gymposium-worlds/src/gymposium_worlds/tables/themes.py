@@ -2,200 +2,230 @@
 
 from __future__ import annotations
 
-from gymposium_worlds.tables.entities import Theme, category, date, decimal, event, integer, person, place, thing
+from gymposium_worlds.tables.entities import (
+    Theme,
+    make_category_column,
+    make_date_column,
+    make_decimal_column,
+    make_event_entity,
+    make_integer_column,
+    make_person_entity,
+    make_place_entity,
+    make_thing_entity,
+)
 
 THEMES = (
     Theme(
-        place("branch store", integer("staff_count employee_count", 3, 60), decimal("floor_area", 80, 900)),
-        person(
-            "customer client buyer",
-            category("plan membership", "basic silver gold platinum"),
-            integer("age", 18, 90),
-            decimal("credit balance", 0, 400),
-            date("joining_date entry_date"),
+        make_place_entity(
+            "branch store",
+            make_integer_column("staff_count employee_count", 3, 60),
+            make_decimal_column("floor_area", 80, 900),
         ),
-        thing(
+        make_person_entity(
+            "customer client buyer",
+            make_category_column("plan membership", "basic silver gold platinum"),
+            make_integer_column("age", 18, 90),
+            make_decimal_column("credit balance", 0, 400),
+            make_date_column("joining_date entry_date"),
+        ),
+        make_thing_entity(
             "product article",
             "Lamp Chair Table Kettle Clock Mirror Basket Shelf Blanket Vase Stool Radio",
-            category("department section", "kitchen garden office bedroom hall"),
-            decimal("price list_price", 4, 300),
-            integer("stock", 0, 250),
+            make_category_column("department section", "kitchen garden office bedroom hall"),
+            make_decimal_column("price list_price", 4, 300),
+            make_integer_column("stock", 0, 250),
         ),
-        event(
+        make_event_entity(
             "order purchase",
-            category("channel", "web shop phone fair"),
-            integer("quantity amount", 1, 12),
-            date("order_date"),
-            decimal("discount rebate", 0, 20),
+            make_category_column("channel", "web shop phone fair"),
+            make_integer_column("quantity amount", 1, 12),
+            make_date_column("order_date"),
+            make_decimal_column("discount rebate", 0, 20),
         ),
     ),
     Theme(
-        place("district quarter", integer("household_count", 200, 9000), integer("library_count", 1, 9)),
-        person(
-            "reader borrower",
-            category("card card_type", "child student adult senior"),
-            integer("age", 6, 95),
-            decimal("debt", 0, 30),
-            date("registration_date"),
+        make_place_entity(
+            "district quarter",
+            make_integer_column("household_count", 200, 9000),
+            make_integer_column("library_count", 1, 9),
         ),
-        thing(
+        make_person_entity(
+            "reader borrower",
+            make_category_column("card card_type", "child student adult senior"),
+            make_integer_column("age", 6, 95),
+            make_decimal_column("debt", 0, 30),
+            make_date_column("registration_date"),
+        ),
+        make_thing_entity(
             "book volume",
             "River Harbour Winter Garden Letter Island Bridge Mountain Storm Mirror Journey Orchard",
-            category("genre", "crime poetry history travel science"),
-            integer("page_count length", 60, 900),
-            decimal("price", 5, 60),
-            integer("copy_count", 1, 14),
+            make_category_column("genre", "crime poetry history travel science"),
+            make_integer_column("page_count length", 60, 900),
+            make_decimal_column("price", 5, 60),
+            make_integer_column("copy_count", 1, 14),
         ),
-        event(
+        make_event_entity(
             "loan",
-            category("desk", "main annex bus online"),
-            integer("duration", 1, 42),
-            date("lending_date due_date"),
-            decimal("fee charge", 0, 12),
+            make_category_column("desk", "main annex bus online"),
+            make_integer_column("duration", 1, 42),
+            make_date_column("lending_date due_date"),
+            make_decimal_column("fee charge", 0, 12),
         ),
     ),
     Theme(
-        place("campus hall", integer("room_count", 10, 140), integer("teacher_count", 5, 90)),
-        person(
-            "student pupil",
-            category("stream track", "science arts sports music"),
-            integer("grade", 5, 13),
-            decimal("mark", 1, 6),
-            date("birth_date birthday"),
+        make_place_entity(
+            "campus hall", make_integer_column("room_count", 10, 140), make_integer_column("teacher_count", 5, 90)
         ),
-        thing(
+        make_person_entity(
+            "student pupil",
+            make_category_column("stream track", "science arts sports music"),
+            make_integer_column("grade", 5, 13),
+            make_decimal_column("mark", 1, 6),
+            make_date_column("birth_date birthday"),
+        ),
+        make_thing_entity(
             "course lecture",
             "Algebra Chemistry Drama Economics Geometry Grammar Logic Painting Physics Rhetoric Statistics Theology",
-            category("level", "introductory intermediate advanced"),
-            integer("workload", 1, 12),
-            decimal("material_fee fee", 0, 90),
+            make_category_column("level", "introductory intermediate advanced"),
+            make_integer_column("workload", 1, 12),
+            make_decimal_column("material_fee fee", 0, 90),
         ),
-        event(
+        make_event_entity(
             "enrolment registration",
-            category("status", "active finished dropped waiting"),
-            integer("score", 0, 100),
-            date("enrolment_date"),
-            decimal("attendance", 0, 60),
+            make_category_column("status", "active finished dropped waiting"),
+            make_integer_column("score", 0, 100),
+            make_date_column("enrolment_date"),
+            make_decimal_column("attendance", 0, 60),
         ),
     ),
     Theme(
-        place("ward unit", integer("bed_count", 8, 60), integer("nurse_count", 4, 40)),
-        person(
-            "patient",
-            category("insurance insurer", "public private company mixed"),
-            integer("age", 0, 99),
-            decimal("weight", 20, 130),
-            date("admission_date"),
+        make_place_entity(
+            "ward unit", make_integer_column("bed_count", 8, 60), make_integer_column("nurse_count", 4, 40)
         ),
-        thing(
+        make_person_entity(
+            "patient",
+            make_category_column("insurance insurer", "public private company mixed"),
+            make_integer_column("age", 0, 99),
+            make_decimal_column("weight", 20, 130),
+            make_date_column("admission_date"),
+        ),
+        make_thing_entity(
             "treatment therapy_plan",
             "Bandage Massage Exercise Scan Bath Vaccine Laser Plaster Diet Check Infusion Test",
-            category("risk", "low medium high"),
-            decimal("cost tariff", 10, 900),
-            integer("duration", 5, 180),
+            make_category_column("risk", "low medium high"),
+            make_decimal_column("cost tariff", 10, 900),
+            make_integer_column("duration", 5, 180),
         ),
-        event(
+        make_event_entity(
             "appointment visit",
-            category("outcome result", "cured better same referred"),
-            integer("waiting_time", 0, 120),
-            date("visiting_date"),
-            decimal("copayment", 0, 50),
+            make_category_column("outcome result", "cured better same referred"),
+            make_integer_column("waiting_time", 0, 120),
+            make_date_column("visiting_date"),
+            make_decimal_column("copayment", 0, 50),
         ),
     ),
     Theme(
-        place("club studio", integer("locker_count", 20, 300), integer("trainer_count", 2, 30)),
-        person(
-            "member athlete",
-            category("team squad", "red blue green yellow"),
-            integer("age", 14, 80),
-            decimal("body_weight", 45, 120),
-            date("joining_date"),
+        make_place_entity(
+            "club studio", make_integer_column("locker_count", 20, 300), make_integer_column("trainer_count", 2, 30)
         ),
-        thing(
+        make_person_entity(
+            "member athlete",
+            make_category_column("team squad", "red blue green yellow"),
+            make_integer_column("age", 14, 80),
+            make_decimal_column("body_weight", 45, 120),
+            make_date_column("joining_date"),
+        ),
+        make_thing_entity(
             "workout drill",
             "Climb Sprint Row Stretch Lift Jump Ride Swim Dance March Plank Throw",
-            category("intensity effort", "easy moderate hard extreme"),
-            integer("energy", 40, 900),
-            decimal("distance", 0, 25),
+            make_category_column("intensity effort", "easy moderate hard extreme"),
+            make_integer_column("energy", 40, 900),
+            make_decimal_column("distance", 0, 25),
         ),
-        event(
+        make_event_entity(
             "session booking",
-            category("slot", "morning noon evening night"),
-            integer("duration", 10, 150),
-            date("training_date"),
-            decimal("price", 0, 40),
+            make_category_column("slot", "morning noon evening night"),
+            make_integer_column("duration", 10, 150),
+            make_date_column("training_date"),
+            make_decimal_column("price", 0, 40),
         ),
     ),
     Theme(
-        place("depot garage", integer("bay_count", 5, 120), integer("mechanic_count", 1, 25)),
-        person(
-            "driver renter",
-            category("licence", "car truck bus motorcycle"),
-            integer("penalty_score", 0, 15),
-            decimal("deposit", 0, 500),
-            date("licence_date"),
+        make_place_entity(
+            "depot garage", make_integer_column("bay_count", 5, 120), make_integer_column("mechanic_count", 1, 25)
         ),
-        thing(
+        make_person_entity(
+            "driver renter",
+            make_category_column("licence", "car truck bus motorcycle"),
+            make_integer_column("penalty_score", 0, 15),
+            make_decimal_column("deposit", 0, 500),
+            make_date_column("licence_date"),
+        ),
+        make_thing_entity(
             "vehicle machine",
             "Falcon Comet Badger Pioneer Ranger Breeze Titan Swift Nomad Beetle Arrow Otter",
-            category("fuel", "petrol diesel electric hybrid"),
-            integer("seat_count", 1, 50),
-            decimal("daily_rate day_price", 15, 400),
+            make_category_column("fuel", "petrol diesel electric hybrid"),
+            make_integer_column("seat_count", 1, 50),
+            make_decimal_column("daily_rate day_price", 15, 400),
         ),
-        event(
+        make_event_entity(
             "rental trip",
-            category("purpose", "business holiday moving transport"),
-            integer("distance", 5, 1500),
-            date("start_date"),
-            decimal("fuel_used", 1, 120),
+            make_category_column("purpose", "business holiday moving transport"),
+            make_integer_column("distance", 5, 1500),
+            make_date_column("start_date"),
+            make_decimal_column("fuel_used", 1, 120),
         ),
     ),
     Theme(
-        place("country state", integer("station_count", 2, 80), integer("festival_count", 0, 40)),
-        person(
-            "listener subscriber",
-            category("subscription", "free family premium student"),
-            integer("age", 12, 85),
-            decimal("budget", 0, 80),
-            date("signup_date"),
+        make_place_entity(
+            "country state", make_integer_column("station_count", 2, 80), make_integer_column("festival_count", 0, 40)
         ),
-        thing(
+        make_person_entity(
+            "listener subscriber",
+            make_category_column("subscription", "free family premium student"),
+            make_integer_column("age", 12, 85),
+            make_decimal_column("budget", 0, 80),
+            make_date_column("signup_date"),
+        ),
+        make_thing_entity(
             "album record",
             "Echo Horizon Shadow Melody Rain Desert Mirror Planet Carnival Highway Sunrise Anthem",
-            category("style", "jazz rock folk classical techno"),
-            integer("track_count song_count", 4, 24),
-            decimal("price", 5, 45),
+            make_category_column("style", "jazz rock folk classical techno"),
+            make_integer_column("track_count song_count", 4, 24),
+            make_decimal_column("price", 5, 45),
         ),
-        event(
+        make_event_entity(
             "download sale",
-            category("device", "phone tablet computer car"),
-            integer("play_count", 1, 200),
-            date("buying_date"),
-            decimal("royalty", 0, 9),
+            make_category_column("device", "phone tablet computer car"),
+            make_integer_column("play_count", 1, 200),
+            make_date_column("buying_date"),
+            make_decimal_column("royalty", 0, 9),
         ),
     ),
     Theme(
-        place("valley parish", integer("well_count", 1, 40), decimal("rainfall", 200, 1200)),
-        person(
-            "farmer grower",
-            category("method", "organic conventional mixed"),
-            integer("tractor_count", 0, 12),
-            decimal("land", 2, 300),
-            date("founding_date"),
+        make_place_entity(
+            "valley parish", make_integer_column("well_count", 1, 40), make_decimal_column("rainfall", 200, 1200)
         ),
-        thing(
+        make_person_entity(
+            "farmer grower",
+            make_category_column("method", "organic conventional mixed"),
+            make_integer_column("tractor_count", 0, 12),
+            make_decimal_column("land", 2, 300),
+            make_date_column("founding_date"),
+        ),
+        make_thing_entity(
             "crop plant",
             "Apple Barley Bean Cabbage Carrot Clover Corn Onion Pepper Potato Squash Wheat",
-            category("season", "spring summer autumn winter"),
-            integer("growing_time", 30, 240),
-            decimal("price_per_kilo market_price", 1, 20),
+            make_category_column("season", "spring summer autumn winter"),
+            make_integer_column("growing_time", 30, 240),
+            make_decimal_column("price_per_kilo market_price", 1, 20),
         ),
-        event(
+        make_event_entity(
             "harvest delivery",
-            category("quality", "poor fair good excellent"),
-            integer("crate_count", 1, 400),
-            date("picking_date"),
-            decimal("moisture", 5, 40),
+            make_category_column("quality", "poor fair good excellent"),
+            make_integer_column("crate_count", 1, 400),
+            make_date_column("picking_date"),
+            make_decimal_column("moisture", 5, 40),
         ),
     ),
 )

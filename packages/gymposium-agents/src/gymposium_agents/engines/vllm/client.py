@@ -19,8 +19,8 @@ import httpx
 from gymposium.errors import GymposiumError
 from gymposium.http.responses import MAX_BODY, read_body, read_lines
 from gymposium.http.tls import get_tls_context
-from gymposium.plugins.command_line import command_line
-from gymposium.util.strict_json import strict_json
+from gymposium.plugins.command_line import format_command_line
+from gymposium.util.strict_json import parse_strict_json
 from gymposium.util.visible import visible
 from gymposium_agents.chat.tokens import BASE, Completion, Policy
 from gymposium_agents.engines.api_errors import extract_error_words
@@ -376,7 +376,7 @@ class Connection:
         server refuses the request, and `RequestFailure` if it fails."""
         text = body.decode("utf-8", "replace")
         try:
-            parsed = strict_json(text)
+            parsed = parse_strict_json(text)
         except ValueError:
             parsed = {}
         if answer.is_success:
@@ -395,7 +395,7 @@ class Connection:
     @property
     def _start_command(self) -> str:
         """The command that starts a server of the model."""
-        return command_line("engine", "start", "--model", self.model)
+        return format_command_line("engine", "start", "--model", self.model)
 
     def shown(self, text: str) -> str:
         """Return the server's text for errors and logs: short, and without the key."""
@@ -417,7 +417,7 @@ def _parse_event(line: bytes) -> dict[str, Any]:
     """Return the object in a line of a server-sent event stream. Raises `MalformedAnswer` for any other line."""
     field, _, value = line.partition(b":")
     try:
-        parsed = strict_json(value.decode())
+        parsed = parse_strict_json(value.decode())
     except ValueError:
         parsed = None
     if field != b"data" or not isinstance(parsed, dict):
@@ -437,7 +437,7 @@ def _explain_refusal(
     connection: Connection, policy: Policy, held: HostedAdapter, refused: ServerRefusal
 ) -> ServerRefusal:
     """Return the error for an adapter refused by the server: the reason, and the fix."""
-    again = command_line("engine", "start", "--model", connection.model, "--lora-rank", str(held.rank))
+    again = format_command_line("engine", "start", "--model", connection.model, "--lora-rank", str(held.rank))
     server = connection.url
     if (
         refused.status == httpx.codes.NOT_FOUND and refused.said == "Not Found"

@@ -9,8 +9,8 @@ from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.util.plain_file import read_plain_text
-from gymposium.util.strict_json import strict_json
-from gymposium_agents.modeling.user_data import data_directory
+from gymposium.util.strict_json import parse_strict_json
+from gymposium_agents.modeling.user_data import find_data_directory
 
 HOME_VARIABLE = "GYMPOSIUM_ENGINE_HOME"
 
@@ -52,7 +52,7 @@ class EngineHome:
         installation is incomplete."""
         if not self.marker.is_file() or not self.python.exists():
             return None
-        contents: dict[str, Any] = strict_json(read_plain_text(self.marker))
+        contents: dict[str, Any] = parse_strict_json(read_plain_text(self.marker))
         return contents
 
     def require(self) -> dict[str, Any]:
@@ -71,4 +71,4 @@ def find_engine_home(directory: Path | None = None) -> EngineHome:
     the user's data directory ($XDG_DATA_HOME, ~/.local/share)."""
     if named := directory or os.environ.get(HOME_VARIABLE):
         return EngineHome(Path(named).expanduser().absolute())
-    return EngineHome(data_directory() / "engines" / "vllm")
+    return EngineHome(find_data_directory() / "engines" / "vllm")

@@ -21,7 +21,7 @@ def main() -> None:
     """Start the server with the command in the arguments, and supervise it."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # this process sends it to its own group
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    server = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, preexec_fn=_default_signals)
+    server = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, preexec_fn=_restore_signals)
     ending = threading.Event()
 
     def watch() -> None:
@@ -42,7 +42,7 @@ def main() -> None:
     os.killpg(0, signal.SIGKILL)  # the rest of the group, with this process
 
 
-def _default_signals() -> None:
+def _restore_signals() -> None:
     """Restore the default signal handlers, because the server would inherit ignored signals."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -81,11 +81,11 @@ class Member:
 
     async def replace_weights(self, weights: HostedWeights) -> None:
         """Replace the weights between requests, so that one version samples each reply and is reported with it."""
-        async with self._paused():
+        async with self._pause_requests():
             await self.connection.replace_weights(weights)
 
     @asynccontextmanager
-    async def _paused(self) -> AsyncIterator[None]:
+    async def _pause_requests(self) -> AsyncIterator[None]:
         """Hold back new requests inside the block, which begins when no request is in flight."""
         self._open.clear()
         try:
@@ -116,7 +116,7 @@ class Member:
                     await connection.greet()
                     self._check(connection)
                     stale = connection.weights != self._contents.weights
-                    async with self._paused() if stale else nullcontext():
+                    async with self._pause_requests() if stale else nullcontext():
                         await connection.hold(self._contents)  # the last wait: it must now hold exactly these
                     return
             except FAILURES as error:

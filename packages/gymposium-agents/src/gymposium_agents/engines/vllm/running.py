@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gymposium.errors import GymposiumError
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.util.durable import replace_text
 from gymposium.util.plain_file import read_plain_text
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_agents.engines.vllm.home import EngineHome
 from gymposium_agents.engines.vllm.server import Server, is_healthy
 
@@ -55,7 +55,8 @@ def keep_note(server: Server, home: EngineHome) -> Iterator[RunningServer]:
         if other.port == server.port:
             raise GymposiumError(
                 f"A server of {other.model} already runs on port {other.port}. Use that one, stop it with  "
-                f"{command_line('engine', 'stop', '--port', str(other.port))}  or choose another port with --port."
+                f"{format_command_line('engine', 'stop', '--port', str(other.port))}  or choose another port "
+                f"with --port."
             )
     home.running.mkdir(parents=True, exist_ok=True)
     settings, pid = server.settings, os.getpid()
@@ -74,7 +75,7 @@ def list_running_servers(home: EngineHome) -> list[RunningServer]:
     """Return the running servers, in the order of their notes. Notes of killed processes are removed."""
     servers = []
     for file in sorted(home.running.glob("*.json")):
-        running = RunningServer(**strict_json(read_plain_text(file)))
+        running = RunningServer(**parse_strict_json(read_plain_text(file)))
         if running.alive:
             servers.append(running)
         else:

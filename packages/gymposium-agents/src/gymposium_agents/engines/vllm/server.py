@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 import httpx
 
 from gymposium.errors import GymposiumError
-from gymposium.util.child_process import python_command
+from gymposium.util.child_process import make_python_command
 from gymposium_agents.engines.futures import wait_for_results
 from gymposium_agents.engines.vllm import keeper
 from gymposium_agents.engines.vllm.fits import check_heads
@@ -127,7 +127,7 @@ class Server:
         try:
             with self.log.open("ab") as log:
                 self._keeper = subprocess.Popen(
-                    python_command("-I", str(Path(keeper.__file__)), *command),
+                    make_python_command("-I", str(Path(keeper.__file__)), *command),
                     stdin=read_end,
                     stdout=log,
                     stderr=subprocess.STDOUT,

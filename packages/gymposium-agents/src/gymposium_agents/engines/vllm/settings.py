@@ -11,9 +11,9 @@ from itertools import chain
 from pathlib import Path
 
 from gymposium.errors import BadOption
-from gymposium.util.child_process import python_command
+from gymposium.util.child_process import make_python_command
 from gymposium.util.visible import quantity
-from gymposium_agents.engines.vllm.setup import clean_environment
+from gymposium_agents.engines.vllm.setup import make_clean_environment
 
 KEY_VARIABLE = "GYMPOSIUM_ENGINE_KEY"
 """Environment variable with the key that a server requires of its clients. The key is passed on only in the
@@ -173,7 +173,7 @@ class ServerSettings:
             "--logprobs-mode": "processed_logprobs",
             "--max-num-seqs": str(self.max_num_seqs or (64 if build == "cpu" else 256)),
         }
-        command = python_command(str(SERVING), *chain(*options.items()), python=python)
+        command = make_python_command(str(SERVING), *chain(*options.items()), python=python)
         if self.max_model_len is not None:
             command += ["--max-model-len", str(self.max_model_len)]
         if self.lora_rank:
@@ -190,7 +190,7 @@ class ServerSettings:
     def environment(self, variables: Mapping[str, str], build: str) -> dict[str, str]:
         """Return the server's environment variables: those of this process, such as HF_HUB_OFFLINE, without those for
         its own packages (`clean_environment`)."""
-        environment = clean_environment(variables) | {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+        environment = make_clean_environment(variables) | {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
         if key := environment.pop(KEY_VARIABLE, None):
             environment["VLLM_API_KEY"] = key
         if self.devices:

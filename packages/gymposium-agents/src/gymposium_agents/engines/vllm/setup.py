@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from gymposium.errors import GymposiumError
-from gymposium.util.child_process import PLUGIN_FILES, python_command, python_environment
+from gymposium.util.child_process import PLUGIN_FILES, make_python_command, make_python_environment
 from gymposium.util.durable import replace_text
 from gymposium_agents.engines.vllm.home import EngineHome
 from gymposium_agents.engines.vllm.versions import BUILDS, BuildName
@@ -64,8 +64,8 @@ def set_up(home: EngineHome, build: BuildName, *, say: Say) -> dict[str, Any]:
 
 
 def _install(home: EngineHome, build: BuildName, say: Say) -> None:
-    _run(python_command("-m", "venv", str(home.environment)), "Cannot create the virtual environment")
-    pip = python_command("-m", "pip", python=home.python)
+    _run(make_python_command("-m", "venv", str(home.environment)), "Cannot create the virtual environment")
+    pip = make_python_command("-m", "pip", python=home.python)
     _run([*pip, "install", *BUILDS[build].requirements], "pip could not install vLLM")
     if unwanted := BUILDS[build].unwanted:
         say(f"Removing {', '.join(unwanted)}, which break this build")
@@ -75,8 +75,8 @@ def _install(home: EngineHome, build: BuildName, say: Say) -> None:
 def _read_version(home: EngineHome) -> str:
     """Return the version of the installed vLLM. Raises `GymposiumError` if it cannot be imported."""
     check = subprocess.run(
-        python_command("-c", CHECK, python=home.python),
-        env=clean_environment(os.environ),
+        make_python_command("-c", CHECK, python=home.python),
+        env=make_clean_environment(os.environ),
         capture_output=True,
         text=True,
         check=False,
@@ -90,7 +90,7 @@ def _read_version(home: EngineHome) -> str:
 
 def _run(command: Sequence[str], failed: str) -> None:
     """Run a command with its output on stderr, where all progress is shown."""
-    code = subprocess.run(command, stdout=sys.stderr, env=clean_environment(os.environ), check=False).returncode
+    code = subprocess.run(command, stdout=sys.stderr, env=make_clean_environment(os.environ), check=False).returncode
     if code:
         raise GymposiumError(
             f"{failed}: {' '.join(command)} failed with exit code {code}. See its messages above. Fix the cause and "
@@ -109,11 +109,11 @@ TORCHRUN = (
 `TORCHELASTIC_USE_AGENT_STORE`, torch opens no store for a group that meets over TCP, and waits for one."""
 
 
-def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
+def make_clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the variables for a process in the engine's virtual environment: the safe path, and this process's
     variables except `OURS` and torchrun's."""
     return {
         name: value
-        for name, value in python_environment(variables).items()
+        for name, value in make_python_environment(variables).items()
         if name not in OURS and not name.startswith(tuple(TORCHRUN))
     }

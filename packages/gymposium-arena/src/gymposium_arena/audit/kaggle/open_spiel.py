@@ -8,7 +8,7 @@ from typing import Any
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.openspiel.lookup import load_by_engine_name
 from gymposium.match import MatchResult
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 from gymposium_arena.audit.episode import fail, get_entry
 from gymposium_arena.audit.kaggle.steps import State, Steps, list_statuses
 
@@ -106,7 +106,7 @@ class OpenSpielSteps(Steps):
 def _parse_action(action: Any) -> Any:
     """Parse an entry of `info.actionHistory`: an integer, or a list for a joint action."""
     try:
-        value = strict_json(action) if isinstance(action, str) else None
+        value = parse_strict_json(action) if isinstance(action, str) else None
     except ValueError:
         value = None
     if type(value) is not int and not (isinstance(value, list) and all(type(part) is int for part in value)):

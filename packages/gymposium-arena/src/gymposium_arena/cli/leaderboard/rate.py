@@ -13,10 +13,10 @@ from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json_text
 from gymposium.cli.resume import list_names_to_allow
-from gymposium.cli.text import print_note, stdout_console
+from gymposium.cli.text import make_stdout_console, print_note
 from gymposium.errors import BadOption
-from gymposium.plugins.allowed import allow
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.allowed import allow_names
+from gymposium.plugins.command_line import format_command_line
 from gymposium.util.visible import visible
 from gymposium_arena.results import words
 
@@ -85,7 +85,7 @@ def rate(
         print_note(f"warning: {reason}")
     if not any(game.matches for game in results.games):
         raise BadOption(
-            f"{board}: no matches to rate. Play them:  {command_line('leaderboard', 'run', '--out', str(board))}"
+            f"{board}: no matches to rate. Play them:  {format_command_line('leaderboard', 'run', '--out', str(board))}"
         )
     if payoff and results.joint is None and all(game.board is None and game.luck is None for game in results.games):
         raise BadOption("--payoff: no game of this board has a share of points. Omit it.")
@@ -93,14 +93,14 @@ def rate(
     if as_json:
         print_json_text(format_results(results))
     else:
-        _print_results(stdout_console(), results, payoff)
+        _print_results(make_stdout_console(), results, payoff)
     if results.unreadable:
         lines = (
             "1 line that is not a record"
             if results.unreadable == 1
             else f"{results.unreadable} lines that are not records"
         )
-        print_note(f"warning: left out {lines}. See:  {command_line('leaderboard', 'verify', str(board))}")
+        print_note(f"warning: left out {lines}. See:  {format_command_line('leaderboard', 'verify', str(board))}")
     print_note(f"Written: {path}")
 
 
@@ -109,7 +109,7 @@ def _measure_player(board: Board, player: str) -> None:
 
     for entry in board.entries():
         if player in (entry.player, entry.slug):
-            allow(*list_names_to_allow((), [entry.player]))  # the user named it
+            allow_names(*list_names_to_allow((), [entry.player]))  # the user named it
             print_note(f"Measured: {write_exact(board, entry)}")
             return
     raise BadOption(

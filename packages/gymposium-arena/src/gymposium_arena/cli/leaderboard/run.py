@@ -12,10 +12,10 @@ from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, o
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import show_match_bar
 from gymposium.cli.resume import explain_resume, list_names_to_allow
-from gymposium.cli.text import print_error, print_note, stdout_console
+from gymposium.cli.text import make_stdout_console, print_error, print_note
 from gymposium.errors import BadOption
 from gymposium.players.grammar import check_named_player
-from gymposium.plugins.allowed import allow
+from gymposium.plugins.allowed import allow_names
 from gymposium.runs.folder import RUNS
 from gymposium.util.visible import quantity, visible
 from gymposium.util.writable import check_writable
@@ -106,7 +106,7 @@ def run_suite(
         opened = Board.open_or_create(check_writable("--out", board or RUNS / read.name), read)
     for entry in opened.entries() if add else ():
         check_named_player(entry.player)  # before entering a player that could not meet it
-    allow(*list_names_to_allow((), add or ()))  # also for the workers, which read the names from the entries
+    allow_names(*list_names_to_allow((), add or ()))  # also for the workers, which read the names from the entries
     opened.add(add or (), seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
     last: Tournament | None = None
 
@@ -145,7 +145,7 @@ def run_suite(
 
 
 def _print_tournament(end: Tournament, board: Path) -> None:
-    console = stdout_console()
+    console = make_stdout_console()
     planned = quantity(end.planned, "match")
     console.print(f"{board}: {end.finished} of {planned} finished, {end.played} in this run.", soft_wrap=True)
     for problems in (

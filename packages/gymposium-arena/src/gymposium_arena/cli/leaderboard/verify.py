@@ -14,7 +14,7 @@ from rich.table import Table
 from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, open_chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import show_match_bar
-from gymposium.cli.text import print_error, print_note, stdout_console
+from gymposium.cli.text import make_stdout_console, print_error, print_note
 from gymposium.util.visible import quantity, visible
 from gymposium_arena.results import words
 from gymposium_arena.results.file import rate_command
@@ -121,7 +121,7 @@ def verify(
 
 
 def _print_verification(suite: Suite, verification: BoardVerification) -> None:
-    console = stdout_console()
+    console = make_stdout_console()
     console.print(visible(f"{suite.title or suite.name} (suite {suite.digest})"), soft_wrap=True)
     table = Table(box=None)
     for head in ("player", "replies", "asked again", "the same", ""):

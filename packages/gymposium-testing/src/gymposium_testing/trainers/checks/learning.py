@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gymposium.analysis.exact import Policy, best_response, tabulate, value
+from gymposium.analysis.exact import Policy, compute_value, find_best_response, tabulate_policy
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
 from gymposium.players.distribution import MoveDistribution
@@ -51,12 +51,12 @@ def measure_learning(trainer: Trainer, name: str, seed: int = 0) -> TrainingOutc
     if opponent == "self" and not trainer.self_play:
         raise NotApplicable("the trainer has no self-play")
     game = load_game(game_name)
-    policy = tabulate_policy(game, trainer.train(TrainerTask(game, opponent), TrainingBudget(MATCHES, seed)))
-    uniform = tabulate(game, RandomPlayer())
+    policy = tabulate_move_policy(game, trainer.train(TrainerTask(game, opponent), TrainingBudget(MATCHES, seed)))
+    uniform = tabulate_policy(game, RandomPlayer())
     if opponent == "random":
-        optimum = best_response(uniform).value.mean.mean_return
+        optimum = find_best_response(uniform).value.mean.mean_return
         return TrainingOutcome(
-            value(uniform, uniform).mean.mean_return, value(policy, uniform).mean.mean_return, optimum
+            compute_value(uniform, uniform).mean.mean_return, compute_value(policy, uniform).mean.mean_return, optimum
         )
     return TrainingOutcome(-_compute_regret(uniform), -_compute_regret(policy), 0.0)
 
@@ -76,14 +76,14 @@ def check_learning(trainer: Trainer, name: str, seed: int = 0) -> None:
     )
 
 
-def tabulate_policy(game: Game, policy: MovePolicy) -> Policy:
+def tabulate_move_policy(game: Game, policy: MovePolicy) -> Policy:
     """Tabulate a trainer's policy. Raises `CheckFailed` for invalid probabilities."""
-    return tabulate(game, _PolicyPlayer(policy))
+    return tabulate_policy(game, _PolicyPlayer(policy))
 
 
 def _compute_regret(policy: Policy) -> float:
     """Return how much the best response gains over the policy, averaged over seats."""
-    return best_response(policy).value.mean.mean_return - value(policy, policy).mean.mean_return
+    return find_best_response(policy).value.mean.mean_return - compute_value(policy, policy).mean.mean_return
 
 
 class _PolicyPlayer:

@@ -12,7 +12,7 @@ import numpy as np
 from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
 from gymposium_testing.contract import NotApplicable, require
-from gymposium_testing.trainers.evidence import TrainerEvidence, cosine, measure_residual
+from gymposium_testing.trainers.evidence import TrainerEvidence, compute_cosine, measure_residual
 from gymposium_testing.trainers.protocol import TrainedRow, Vector
 
 MAX_RESIDUAL = 0.02
@@ -78,7 +78,7 @@ def weights_follow(evidence: TrainerEvidence) -> None:
         for row, of_row, now in zip(given, before, after, strict=True)
     ]
     expected = [float(direction @ sum(evidence.gradients(evidence.collect_answers(row)))) for row in given]
-    follows = cosine(np.array(changes), np.array(expected))
+    follows = compute_cosine(np.array(changes), np.array(expected))
     require(
         follows > MIN_WEIGHT_COSINE,
         f"A step's changes of log-probabilities contradict its gradient (correlation {follows:.2f})",
@@ -125,7 +125,7 @@ def exact_gradient(evidence: TrainerEvidence) -> None:
         mean > MIN_ERRORS * error,
         f"The mean of {quantity(len(along), 'step')} does not follow the exact policy gradient: "
         f"{mean:.3g}, with a standard "
-        f"error of {error:.3g} (cosine {cosine(steps.mean(axis=0), exact):.3f})",
+        f"error of {error:.3g} (cosine {compute_cosine(steps.mean(axis=0), exact):.3f})",
         fix="fix the other failed checks first; if there are none, check how rewards become advantages.",
     )
     beside = _estimate_square(steps - np.outer(along, exact))
@@ -161,7 +161,7 @@ def kl(evidence: TrainerEvidence) -> None:
         if abs(factor) > 1e-6:
             growth += factor * np.asarray(model.gradient(prompt, reply), dtype=np.float64)
     evidence.reset()
-    towards = -cosine(term, growth)
+    towards = -compute_cosine(term, growth)
     require(
         towards > 0.1,
         f"With a KL weight of {KL_WEIGHT:g}, a step changes by what "

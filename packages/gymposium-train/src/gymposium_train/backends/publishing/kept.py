@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection
 
-from gymposium.util.durable import sync
+from gymposium.util.durable import sync_path
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.engines.protocol import HostingEngine
 from gymposium_agents.lora.store import AdapterStore
@@ -49,7 +49,7 @@ class AdapterVersions:
         """Mark this version as kept on disk."""
         directory = self._store.path(policy)
         (directory / KEPT).touch()
-        sync(directory)
+        sync_path(directory)
 
     def _remove_others(self, present: Policy, needed: Collection[Policy]) -> None:
         """Remove the files of versions that are neither kept nor needed. Also removes versions newer than the current

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gymposium.errors import GymposiumError, reason
-from gymposium.util.durable import MARK, make_empty_directory, remove_directory, sweep, write_directory
+from gymposium.errors import GymposiumError, describe_cause
+from gymposium.util.durable import MARK, make_empty_directory, remove_directory, remove_staging, write_directory
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.engines.protocol import WeightsHost
 from gymposium_agents.engines.transformers import TransformersEngine
@@ -35,7 +35,7 @@ class ModelVersions:
     def _keep_version(self, policy: Policy, write: Callable[[Path], object]) -> None:
         """Keep a version, unless it is already kept. `write` writes it to a directory."""
         target = self._version_path(policy)
-        sweep(self._directory, f"{self._name}-v")
+        remove_staging(self._directory, f"{self._name}-v")
         for place in self._directory.glob(f"{self._name}-v*"):
             if place.name > target.name:  # an interrupted run learned it, and a resumed run learns it again
                 remove_directory(place)
@@ -123,7 +123,8 @@ class HostedModelPublisher(ModelVersions):
             make_empty_directory(exchange)  # others may guess its name, and may write to its folder, such as /dev/shm
         except OSError as error:
             raise GymposiumError(
-                f"The directory {exchange} cannot be made ({reason(error)}). Name another directory in engine.exchange."
+                f"The directory {exchange} cannot be made ({describe_cause(error)}). Name another directory in "
+                f"engine.exchange."
             ) from error
         self._engine, self._exchange = engine, exchange
 

@@ -19,10 +19,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import BadOption, reason
+from gymposium.errors import BadOption, describe_cause
 from gymposium.tasks.tools import Call, Tool
 from gymposium.util.plain_file import read_lines
-from gymposium.util.strict_json import check_depth, strict_json
+from gymposium.util.strict_json import check_depth, parse_strict_json
 from gymposium.util.visible import is_encodable
 from gymposium_agents.chat.tokens import Message
 from gymposium_agents.players.synth import DATA, LEGAL
@@ -54,7 +54,9 @@ def _read_file(file: Path, thinking: bool) -> Iterator[Lesson]:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
                 yield from read_line(text, f"{file}:{number}", thinking)
     except OSError as error:
-        raise BadOption(f"Cannot read {file} ({reason(error)}). Name a file written by gymposium synth.") from error
+        raise BadOption(
+            f"Cannot read {file} ({describe_cause(error)}). Name a file written by gymposium synth."
+        ) from error
     except UnicodeDecodeError as error:
         raise BadOption(f"{file} is not UTF-8 text ({error}). Save it as UTF-8.") from error
 
@@ -62,7 +64,7 @@ def _read_file(file: Path, thinking: bool) -> Iterator[Lesson]:
 def read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
     """Yield the lessons of one chat. `where` is its file and line. Raises `BadOption` for an invalid chat."""
     try:
-        data = strict_json(line, any_integer=True)
+        data = parse_strict_json(line, any_integer=True)
         check_depth(data)  # chat templates and json recurse
     except ValueError as error:
         raise BadOption(f"{where}: invalid JSON ({error}). {_FORMS}") from error

@@ -16,14 +16,14 @@ simultaneous moves are allowed. Examples: `tic_tac_toe`, `kuhn_poker`, `leduc_po
 from gymposium.analysis.exact.bounds import ExploitabilityInterval, estimate_exploitability
 from gymposium.analysis.exact.decisions import CostlyDecision, list_costly_decisions
 from gymposium.analysis.exact.graph import check_small
-from gymposium.analysis.exact.measures import PlayerFigures, PolicyFigures, measure
-from gymposium.analysis.exact.optima import optima_against_random
+from gymposium.analysis.exact.measures import PlayerFigures, PolicyFigures, measure_player
+from gymposium.analysis.exact.optima import compute_optima_against_random
 from gymposium.analysis.exact.outcome import Outcome, Value
-from gymposium.analysis.exact.policy import NoLegalMove, Policy, complete_policy, knows_probabilities, tabulate
-from gymposium.analysis.exact.response import BestResponse, best_response, exploitability
+from gymposium.analysis.exact.policy import NoLegalMove, Policy, complete_policy, knows_probabilities, tabulate_policy
+from gymposium.analysis.exact.response import BestResponse, compute_exploitability, find_best_response
 from gymposium.analysis.exact.sampling import REPLIES, SampledPolicy, sample_policy
 from gymposium.analysis.exact.size import MOST_POSITIONS, TooLarge
-from gymposium.analysis.exact.value import value
+from gymposium.analysis.exact.value import compute_value
 
 __all__ = [
     "MOST_POSITIONS",
@@ -39,16 +39,16 @@ __all__ = [
     "SampledPolicy",
     "TooLarge",
     "Value",
-    "best_response",
     "check_small",
     "complete_policy",
+    "compute_exploitability",
+    "compute_optima_against_random",
+    "compute_value",
     "estimate_exploitability",
-    "exploitability",
+    "find_best_response",
     "knows_probabilities",
     "list_costly_decisions",
-    "measure",
-    "optima_against_random",
+    "measure_player",
     "sample_policy",
-    "tabulate",
-    "value",
+    "tabulate_policy",
 ]

@@ -24,7 +24,7 @@ from functools import cached_property
 
 from gymposium.analysis.exact.graph import OVER, Graph, build_graph
 from gymposium.analysis.exact.policy import Policy, get_move_probabilities
-from gymposium.analysis.exact.value import value
+from gymposium.analysis.exact.value import compute_value
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import CHANCE, Event
 from gymposium.match.failures import compute_forfeit_returns
@@ -135,8 +135,8 @@ class LuckCorrector:
         key = (id(first), id(second))
         if key not in self._exact:
             self._known |= {id(first): first, id(second): second}
-            mean = value(first, second).seats[0].mean_return
-            self._exact[key] = (mean, value(second, first).seats[1].mean_return)
+            mean = compute_value(first, second).seats[0].mean_return
+            self._exact[key] = (mean, compute_value(second, first).seats[1].mean_return)
         return self._exact[key]
 
     def _get_process(self, seat: int, other: Policy) -> _DecisionProcess:

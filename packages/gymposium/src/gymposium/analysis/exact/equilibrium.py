@@ -31,7 +31,7 @@ def compute_average_policy(game: Game, iterations: int) -> Mapping[State, Mappin
     Raises `TooLarge` with the reason if the game is too large or of an unsupported kind."""
     solvable = require_solvable(game)
     engine = make_sequential(solvable)
-    states = dict(information_states(solvable, engine))
+    states = dict(list_information_states(solvable, engine))
     solver = pyspiel.CFRPlusSolver(engine)
     for _ in range(iterations):
         solver.evaluate_and_update_policy()
@@ -77,7 +77,7 @@ def make_sequential(game: OpenSpielGame) -> pyspiel.Game:
     return game.engine if sequential else pyspiel.convert_to_turn_based(game.engine)
 
 
-def information_states(game: OpenSpielGame, engine: pyspiel.Game) -> Iterator[tuple[str, State]]:
+def list_information_states(game: OpenSpielGame, engine: pyspiel.Game) -> Iterator[tuple[str, State]]:
     """Yield OpenSpiel's string and gymposium's view for each information state of an engine from `make_sequential`.
 
     Some states occur more than once."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from gymposium.analysis.exact.equilibrium import require_solvable
 from gymposium.analysis.exact.graph import build_graph
 from gymposium.analysis.exact.players import CfrPlayer
-from gymposium.analysis.exact.policy import Policy, tabulate
+from gymposium.analysis.exact.policy import Policy, tabulate_policy
 from gymposium.analysis.exact.size import MOST_UNASKED
 from gymposium.games.protocol import Game
 
@@ -39,7 +39,7 @@ def compute_fixed_table(game: Game, iterations: int | None = None) -> FixedTable
     Raises `TooLarge` with the reason if the game is too large or of an unsupported kind."""
     graph = build_graph(require_solvable(game))
     few = len(graph.positions) <= MOST_UNASKED
-    policy = tabulate(game, CfrPlayer(iterations or (ITERATIONS if few else FEWER_ITERATIONS)))
+    policy = tabulate_policy(game, CfrPlayer(iterations or (ITERATIONS if few else FEWER_ITERATIONS)))
     rows = sorted(
         (seat, view, found.moves, [round(p, 6) for p in found.probabilities])
         for (seat, view), found in policy.table.items()

@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from gymposium.analysis.exact.outcome import Value
-from gymposium.analysis.exact.policy import NoLegalMove, Policy, tabulate
-from gymposium.analysis.exact.response import BestResponse, best_response, find_response_problem
-from gymposium.analysis.exact.value import value
+from gymposium.analysis.exact.policy import NoLegalMove, Policy, tabulate_policy
+from gymposium.analysis.exact.response import BestResponse, find_best_response, find_response_problem
+from gymposium.analysis.exact.value import compute_value
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
 
@@ -26,7 +26,7 @@ class PolicyFigures:
     def from_policy(cls, policy: Policy, held_out: Policy | None) -> PolicyFigures:
         """Compute the figures by traversal. `held_out` is as in `best_response`."""
         answerable = find_response_problem(policy, held_out) is None
-        return cls(policy, value(policy), best_response(policy, held_out) if answerable else None)
+        return cls(policy, compute_value(policy), find_best_response(policy, held_out) if answerable else None)
 
     @property
     def exploitability(self) -> float | None:
@@ -65,13 +65,13 @@ class PlayerFigures:
         }
 
 
-def measure(game: Game, player: Player, seed: int = 0) -> PlayerFigures:
+def measure_player(game: Game, player: Player, seed: int = 0) -> PlayerFigures:
     """Return all exact figures for a player in a game.
 
     A policy estimated from samples is tabulated twice, with `seed` and `seed + 1`. Raises the same errors as
     `tabulate`."""
-    policy = tabulate(game, player, seed=seed)
-    held_out = tabulate(game, player, seed=seed + 1) if policy.estimated else None
+    policy = tabulate_policy(game, player, seed=seed)
+    held_out = tabulate_policy(game, player, seed=seed + 1) if policy.estimated else None
     restricted = None
     with suppress(NoLegalMove):
         restricted = PolicyFigures.from_policy(policy.restrict(), None if held_out is None else held_out.restrict())

@@ -54,7 +54,7 @@ class _Traversal:
         return [child for child, w in zip(ahead, worth, strict=True) if w == max(worth)]
 
 
-def optima_against_random(game: Game) -> dict[str, Outcome]:
+def compute_optima_against_random(game: Game) -> dict[str, Outcome]:
     """Return the best results by three criteria: most wins, highest return, and most wins among safe policies.
 
     A safe policy keeps every position's minimax value, so it never turns a draw or a win into a loss.

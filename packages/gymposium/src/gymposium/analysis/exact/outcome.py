@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
 
-from gymposium.games.protocol import seat_result
+from gymposium.games.protocol import find_seat_result
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Outcome:
     @classmethod
     def from_returns(cls, returns: Sequence[float], seat: int, forfeit: int | None = None) -> Self:
         """Return the outcome of one finished match. `forfeit` is the seat that forfeited."""
-        result = seat_result(returns, seat, forfeit)
+        result = find_seat_result(returns, seat, forfeit)
         return cls(float(result == "win"), float(result == "draw"), float(result == "loss"), returns[seat])
 
     @classmethod

@@ -77,7 +77,7 @@ def get_move_probabilities(distribution: MoveDistribution) -> tuple[tuple[float,
     return tuple(legal * probability for probability in distribution.probabilities), 1.0 - legal
 
 
-def tabulate(game: Game, player: Player, seats: Collection[int] = (0, 1), seed: int = 0) -> Policy:
+def tabulate_policy(game: Game, player: Player, seats: Collection[int] = (0, 1), seed: int = 0) -> Policy:
     """Return a player's policy in these seats of a small game.
 
     The player is queried, in a few large batches, in every position it can reach against any opponent. `seed` fixes the
@@ -87,7 +87,7 @@ def tabulate(game: Game, player: Player, seats: Collection[int] = (0, 1), seed: 
     asked = _require_distributions(player)
     table: dict[State, MoveDistribution] = {}
     for seat in seats:
-        _tabulate(graph, asked, seat, seed, table)
+        _tabulate_seat(graph, asked, seat, seed, table)
     return Policy(graph.game, player.name, table)
 
 
@@ -127,7 +127,7 @@ def _require_distributions(player: Player) -> DistributionPlayer:
     return player
 
 
-def _tabulate(
+def _tabulate_seat(
     graph: Graph, player: DistributionPlayer, seat: int, seed: int, table: dict[State, MoveDistribution]
 ) -> None:
     """Add the seat's distributions to `table`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gymposium.analysis.exact.graph import OVER, Graph, build_graph
 from gymposium.analysis.exact.outcome import Value
 from gymposium.analysis.exact.policy import Policy, State, get_move_probabilities
-from gymposium.analysis.exact.value import value
+from gymposium.analysis.exact.value import compute_value
 from gymposium.errors import GymposiumError
 from gymposium.match.failures import compute_forfeit_returns
 from gymposium.players.distribution import MoveDistribution
@@ -41,7 +41,7 @@ class BestResponse:
         return self.value.mean.mean_return
 
 
-def best_response(policy: Policy, held_out: Policy | None = None) -> BestResponse:
+def find_best_response(policy: Policy, held_out: Policy | None = None) -> BestResponse:
     """Return the deterministic policy with the highest mean return against `policy` in each seat.
 
     Of equally good moves, it plays the first. Illegal replies in `policy` count as forfeits. In states that `policy`
@@ -59,7 +59,7 @@ def best_response(policy: Policy, held_out: Policy | None = None) -> BestRespons
     for seat in (0, 1):
         table |= compute_seat_response(graph, policy, seat).table
     response = Policy(policy.game, f"the best response to {policy.player}", table)
-    return BestResponse(response, value(response, held_out or policy))
+    return BestResponse(response, compute_value(response, held_out or policy))
 
 
 def find_response_problem(policy: Policy, held_out: Policy | None = None) -> str | None:
@@ -74,9 +74,9 @@ def find_response_problem(policy: Policy, held_out: Policy | None = None) -> str
     return None
 
 
-def exploitability(policy: Policy, held_out: Policy | None = None) -> float:
+def compute_exploitability(policy: Policy, held_out: Policy | None = None) -> float:
     """Return a policy's NashConv / 2 in a zero-sum game: 0 in equilibrium. Parameters and errors: `best_response`."""
-    return best_response(policy, held_out).exploitability
+    return find_best_response(policy, held_out).exploitability
 
 
 @dataclass(frozen=True, slots=True)

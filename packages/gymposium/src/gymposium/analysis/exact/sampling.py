@@ -20,7 +20,7 @@ from gymposium.games.protocol import Game
 from gymposium.players.asking import ask_player
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Player, Reply
-from gymposium.replies.reading import read, read_action
+from gymposium.replies.reading import read_action, read_reply
 
 REPLIES = 20_000
 """Default number of sampled replies."""
@@ -145,7 +145,7 @@ def read_move(player: Player, ask: Ask, reply: Reply) -> str | None:
     if reply.action is not None:
         return read_action(reply.action, ask.legal_actions, legal).move
     cut_off, pattern = reply.finish_reason == "length", ask.game.move_pattern
-    reading = read(reply.text, legal, player.reader, pattern, cut_off=cut_off)
+    reading = read_reply(reply.text, legal, player.reader, pattern, cut_off=cut_off)
     return reading.move if reading.kind == "move" else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gymposium.analysis.exact.graph import OVER, Graph, Position, build_graph
 from gymposium.analysis.exact.outcome import Outcome, Value
-from gymposium.analysis.exact.policy import Policy, get_move_probabilities, tabulate
+from gymposium.analysis.exact.policy import Policy, get_move_probabilities, tabulate_policy
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import CHANCE
 from gymposium.match.failures import compute_forfeit_returns
@@ -12,12 +12,12 @@ from gymposium.players.distribution import MoveDistribution
 from gymposium.players.random import RandomPlayer
 
 
-def value(policy: Policy, opponent: Policy | None = None) -> Value:
+def compute_value(policy: Policy, opponent: Policy | None = None) -> Value:
     """Return the exact result of `policy` against `opponent` (default: uniform random play) in each seat.
 
     Illegal replies forfeit, for both policies. For policies estimated from samples, the result is an estimate too.
     Raises `GymposiumError` if the policies are for different games or not tabulated for their seats."""
-    other = tabulate(policy.game, RandomPlayer()) if opponent is None else opponent
+    other = tabulate_policy(policy.game, RandomPlayer()) if opponent is None else opponent
     if other.game != policy.game:
         raise GymposiumError(
             f"The policies are for different games, {policy.game.name} and {other.game.name}. Pass policies for the "

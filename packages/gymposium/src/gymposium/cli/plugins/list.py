@@ -11,12 +11,12 @@ import typer
 from rich.table import Column, Table
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import print_note, stdout_console
+from gymposium.cli.text import make_stdout_console, print_note
 from gymposium.plugins.host import Host, host, is_switched_off
 from gymposium.plugins.offers import list_offers, normalize_name
 from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.trial import Trial, run_trial
-from gymposium.util.child_process import plugin_files
+from gymposium.util.child_process import list_plugin_files
 from gymposium.util.user_file import load_user_file
 from gymposium.util.visible import visible
 
@@ -74,7 +74,7 @@ def list_plugins(
         else:
             details = "\n".join(f"{kind}: {', '.join(names)}" for kind, names in adds.items() if names)
         table.add_row(plugin.name, plugin.distribution or plugin.source, _get_version(plugin), plugin.status, details)
-    stdout_console().print(table)
+    make_stdout_console().print(table)
 
 
 def note_complaints() -> None:
@@ -91,7 +91,7 @@ def _try_separately() -> list[tuple[Plugin, dict[str, list[str]]]]:
         listed.append((plugin, _try_plugin(plugin, offer.place, is_enabled=not is_switched_off(offer.names))))
     named = [Path(realpath(path)) for path in load_user_file().plugins]
     enabled = {path: not is_switched_off({normalize_name(path.stem)}) for path in named}
-    for path, is_enabled in (enabled | dict.fromkeys(plugin_files(), True)).items():
+    for path, is_enabled in (enabled | dict.fromkeys(list_plugin_files(), True)).items():
         plugin = Plugin(path.stem, str(path))
         listed.append((plugin, _try_plugin(plugin, is_enabled=is_enabled)))
     return listed

@@ -21,9 +21,9 @@ import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.plugins.list import note_complaints
-from gymposium.cli.text import print_note, print_text, stdout_console
+from gymposium.cli.text import make_stdout_console, print_note, print_text
 from gymposium.errors import BadOption
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import GameSpec
 from gymposium.util.writable import check_writable
@@ -113,21 +113,21 @@ def new_plugin(
         return
     if world:
         player = f"{game}-expert"
-        use = command_line("run", game, "--players", player, "-n", "20")
+        use = format_command_line("run", game, "--players", player, "-n", "20")
         yours = f"Your own tasks and tools go into {source / 'tasks.py'}"
     else:
         player = f"{game}-greedy"
-        use = command_line("play", game, "--opponent", player)
+        use = format_command_line("play", game, "--opponent", player)
         yours = f"Your own rules go into {source / 'game.py'}"
     print_text(
-        stdout_console(),
+        make_stdout_console(),
         f"{folder} is a plugin with the {words['kind']} {game} and the player {player}. Next:\n\n"
         f"  {shlex.join(['cd', str(folder)])}\n"
         f"  python -m pip install --group test -e .\n"
         f"  python -m pytest\n"
         f"  {use}\n\n"
         f"{yours}. README.md explains the rest.\n"
-        f"After each change:  {command_line('plugins', 'check', game)}",
+        f"After each change:  {format_command_line('plugins', 'check', game)}",
     )
     print_note("--group needs pip 25.1 or newer: python -m pip install --upgrade pip")
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, make_openspiel_factory
-from gymposium.games.openspiel.wording import compact_facts
-from gymposium.games.pictures import Picture, hand
+from gymposium.games.openspiel.wording import format_compact_facts
+from gymposium.games.pictures import Picture, draw_hand
 from gymposium.games.protocol import CHANCE, Event, Style
 
 _MOVES = ("hit", "stand")
@@ -53,11 +53,11 @@ class Blackjack:
         end = _END[int(state.player_return(seat))]
         return f"{own} The dealer's cards: {' '.join(dealers)} (total {count_total(dealers)}). {end}.\n"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        known = compact_facts(self, state, seat)
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = format_compact_facts(self, state, seat)
         return Picture.from_parts(
-            hand(known["dealer"].split(), "The dealer's cards", names=[""] * 12),
-            hand(known["cards"].split(), f"Your cards: {known['total']}", names=[""] * 12),
+            draw_hand(known["dealer"].split(), "The dealer's cards", names=[""] * 12),
+            draw_hand(known["cards"].split(), f"Your cards: {known['total']}", names=[""] * 12),
             told=f"The dealer's cards: {known['dealer']}; your cards: {known['cards']}, {known['total']} in total",
         )
 

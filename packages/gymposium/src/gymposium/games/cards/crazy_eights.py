@@ -23,8 +23,8 @@ from gymposium.games.cards.crazy_eights_history import (
 from gymposium.games.cards.hand_histories import HandHistories
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
 from gymposium.games.openspiel.boards import format_legal
-from gymposium.games.openspiel.wording import compact_facts, match_view
-from gymposium.games.pictures import Picture, hand, note, table
+from gymposium.games.openspiel.wording import format_compact_facts, match_view
+from gymposium.games.pictures import Picture, draw_hand, draw_note, draw_table
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -140,18 +140,18 @@ class CrazyEights:
             f"{f'The hand is over. Your result: {result}.' if over else self._describe_task(now, seat)}\n"
         )
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        known = compact_facts(self, state, seat)
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = format_compact_facts(self, state, seat)
         top, _, named = known["top"].partition(" ")
         held, _, stock = known["cards"].partition(" stock ")
         parts = held.split(" ")
         rows = [[" ".join(pair) for pair in zip(parts[::2], parts[1::2])]]
-        naming = [table([list(SUITS)], places=True)] if set(SUITS) <= set(known["legal"].split()) else []
+        naming = [draw_table([list(SUITS)], places=True)] if set(SUITS) <= set(known["legal"].split()) else []
         return Picture.from_parts(
-            hand([top, "?"], "The pile and the stock", names=["", "draw"], notes=[named, stock]),
-            hand(known["hand"].split(), "Your hand"),
-            note("Cards held:"),
-            table(rows, last=rows[0][seat]),
+            draw_hand([top, "?"], "The pile and the stock", names=["", "draw"], notes=[named, stock]),
+            draw_hand(known["hand"].split(), "Your hand"),
+            draw_note("Cards held:"),
+            draw_table(rows, last=rows[0][seat]),
             *naming,
             told=f"The top card: {known['top']}; your hand: {known['hand'] or 'empty'}",
         )

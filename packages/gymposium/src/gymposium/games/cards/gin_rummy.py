@@ -16,8 +16,8 @@ import pyspiel
 from gymposium.errors import NoSampler
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
 from gymposium.games.openspiel.boards import ORDER
-from gymposium.games.openspiel.wording import compact_facts
-from gymposium.games.pictures import Picture, hand, note
+from gymposium.games.openspiel.wording import format_compact_facts
+from gymposium.games.pictures import Picture, draw_hand, draw_note
 from gymposium.games.protocol import CHANCE, Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -151,18 +151,20 @@ class GinRummy:
             lines.append(f"Now {who} may {_STAGES[stage][1]}.")
         return "\n".join(lines) + "\n"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        known = compact_facts(self, state, seat)
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = format_compact_facts(self, state, seat)
         pile, theirs = known["pile"].split(), known["theirs"].split()
         upcard, _, stock = known["upcard"].partition(" stock ")
         upcard = upcard.removesuffix("none")
         laid = [f"{key} {known[key]}." for key in ("you", "they") if key in known]
         return Picture.from_parts(
-            hand([upcard, "?"], "Upcard and stock", names=["upcard" if upcard else "", "stock"], notes=["", stock]),
-            hand(known["hand"].split(), "Your hand"),
-            hand(pile[-8:], "Discard pile, the newest last", names=[""] * 8),
-            *([hand(theirs, "Known in your opponent's hand", names=[""] * len(theirs))] if theirs else []),
-            note("\n".join([f"Deadwood {known['deadwood'].replace(' knock', ', to knock at most')}.", *laid])),
+            draw_hand(
+                [upcard, "?"], "Upcard and stock", names=["upcard" if upcard else "", "stock"], notes=["", stock]
+            ),
+            draw_hand(known["hand"].split(), "Your hand"),
+            draw_hand(pile[-8:], "Discard pile, the newest last", names=[""] * 8),
+            *([draw_hand(theirs, "Known in your opponent's hand", names=[""] * len(theirs))] if theirs else []),
+            draw_note("\n".join([f"Deadwood {known['deadwood'].replace(' knock', ', to knock at most')}.", *laid])),
             told=f"Your hand: {known['hand'] or 'empty'}; the upcard: {upcard or 'none'}",
         )
 

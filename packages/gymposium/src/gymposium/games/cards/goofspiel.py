@@ -11,8 +11,8 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, load_engine_game
 from gymposium.games.openspiel.boards import format_legal
-from gymposium.games.openspiel.wording import compact_facts, match_view
-from gymposium.games.pictures import Picture, hand, note, table, track
+from gymposium.games.openspiel.wording import format_compact_facts, match_view
+from gymposium.games.pictures import Picture, draw_hand, draw_note, draw_score_track, draw_table
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -83,26 +83,26 @@ class Goofspiel:
         lines.append(f"Your hand: {hand or 'empty'}. Points: you {mine}, your opponent {theirs}.\n")
         return "\n".join(lines)
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        return self._draw_facts(compact_facts(self, state, seat))
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        return self._draw_facts(format_compact_facts(self, state, seat))
 
     def _draw_facts(self, known: Mapping[str, str]) -> Picture:
         """Return a picture of the facts stated in the compact text."""
         mine, theirs = [int(points) for points in known["points"].split()]
         past = [re.split("[:]", round_) for round_ in known.get("past", "").split()]
         rounds = [
-            note("Prizes so far, your bids, and w for won, l for lost, t for tied:"),
-            table([[prize for prize, _ in past], [bid[:-1] for _, bid in past], [bid[-1] for _, bid in past]]),
+            draw_note("Prizes so far, your bids, and w for won, l for lost, t for tied:"),
+            draw_table([[prize for prize, _ in past], [bid[:-1] for _, bid in past], [bid[-1] for _, bid in past]]),
         ]
         theirs_held = (
-            [hand(known["theirs"].split(), "Your opponent's hand", names=[""] * 16)] if "theirs" in known else []
+            [draw_hand(known["theirs"].split(), "Your opponent's hand", names=[""] * 16)] if "theirs" in known else []
         )
         scores = [("You", mine, "one"), ("Opponent", theirs, "two")]
         return Picture.from_parts(
-            hand([known["prize"]] if known["prize"] else [], "The prize", names=[""]),
-            hand(known["hand"].split(), "Your hand"),
+            draw_hand([known["prize"]] if known["prize"] else [], "The prize", names=[""]),
+            draw_hand(known["hand"].split(), "Your hand"),
             *theirs_held,
-            track(scores, self.num_cards * (self.num_cards + 1) / 2),
+            draw_score_track(scores, self.num_cards * (self.num_cards + 1) / 2),
             *(rounds if past else []),
             told=f"The prize: {known['prize'] or 'none'}; your hand: {known['hand'] or 'empty'}",
         )
@@ -137,7 +137,7 @@ class OpenGoofspiel(Goofspiel):
         )
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+def make_game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
     engine = load_engine_game("goofspiel", {**params, "players": 2})
     how = params["num_cards"], params["points_order"]
     if params["imp_info"]:

@@ -14,8 +14,8 @@ from gymposium.errors import BadParameter, NoSampler
 from gymposium.games.cards.hanabi_history import COLOURS, Deck, HanabiHistory
 from gymposium.games.cards.hand_histories import HandHistories
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
-from gymposium.games.openspiel.wording import compact_facts, match_view
-from gymposium.games.pictures import Picture, hand, note, table
+from gymposium.games.openspiel.wording import format_compact_facts, match_view
+from gymposium.games.pictures import Picture, draw_hand, draw_note, draw_table
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 from gymposium.util.visible import quantity
@@ -125,8 +125,8 @@ class Hanabi:
             lines.append(f"{'You are' if now.seat == seat else f'P{now.seat} is'} to move.")
         return "\n".join(lines) + "\n"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        known = compact_facts(self, state, seat)
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = format_compact_facts(self, state, seat)
         hands = []
         for owner in range(self.deck.players):
             cards = known[f"P{owner}"].split()
@@ -135,14 +135,14 @@ class Hanabi:
             title = (
                 "Your hand, and what you know of it" if owner == seat else f"P{owner}'s hand, and what P{owner} knows"
             )
-            hands.append(hand(shown, title, names=[""] * len(cards), notes=told, wide=66))
+            hands.append(draw_hand(shown, title, names=[""] * len(cards), notes=told, wide=66))
             if owner == seat:
                 places = range(1, len(cards) + 1)
-                hands.append(table([[f"play {n}" for n in places], [f"discard {n}" for n in places]], places=True))
+                hands.append(draw_table([[f"play {n}" for n in places], [f"discard {n}" for n in places]], places=True))
         left = known["lives"].replace("hints", "· hints").replace("deck", "· deck")
         return Picture.from_parts(
-            hand(known["stacks"].split(), "Stacks", names=[""] * 5),
-            note(f"Lives {left}\nDiscarded: {known['gone'] or 'nothing'}"),
+            draw_hand(known["stacks"].split(), "Stacks", names=[""] * 5),
+            draw_note(f"Lives {left}\nDiscarded: {known['gone'] or 'nothing'}"),
             *hands,
             told=f"Stacks: {known['stacks']}; lives {known['lives']}",
         )
@@ -220,7 +220,7 @@ class HanabiGame(OpenSpielGame):
         return places, unseen
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> HanabiGame:
+def make_game(spec: GameSpec, params: Mapping[str, Any]) -> HanabiGame:
     deck = Deck(params["players"], params["colors"], params["ranks"], params["hand_size"])
     if deck.players * deck.hand_size > deck.size:
         raise BadParameter(

@@ -16,7 +16,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, make_openspiel_factory
 from gymposium.games.openspiel.boards import list_action_names
-from gymposium.games.pictures import Picture, hand, piles
+from gymposium.games.pictures import Picture, draw_hand, draw_piles
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -106,23 +106,23 @@ class Solitaire:
             f"{end}\n"
         )
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         lines = self.position(state, seat, "compact").splitlines()
         waste = lines[0].removeprefix("waste ").split() if lines[0] != "waste none" else []
         free = [card[1:3] for card in waste if card[0] == "["]
         tops = [top if top[0] != "-" else "" for top in lines[1].split()[1:]]
         columns = [line.split()[1:] for line in lines if line.startswith("pile ")]
-        built = hand(tops, "Foundations", names=["foundation"] * 4, notes=_SUIT_NAMES, wide=62)
+        built = draw_hand(tops, "Foundations", names=["foundation"] * 4, notes=_SUIT_NAMES, wide=62)
         back = [place._replace(name=top) for place, top in zip(built.places, tops) if top]
         return Picture.from_parts(
             built._replace(places=(*built.places, *back)),
-            hand(
+            draw_hand(
                 [card.strip("[]") for card in waste],
                 "Waste; the marked cards can be taken",
                 names=[card[1:3] if card[0] == "[" else "" for card in waste],
                 last=free,
             ),
-            piles(columns, most=_PILES, empty="empty"),
+            draw_piles(columns, most=_PILES, empty="empty"),
             told=f"{lines[1]}; piles: {', '.join(map(' '.join, columns))}",
         )
 

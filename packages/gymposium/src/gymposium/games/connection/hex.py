@@ -22,7 +22,7 @@ from gymposium.games.openspiel.boards import (
     list_action_names,
     list_letters,
 )
-from gymposium.games.pictures import Picture, last_turn, note
+from gymposium.games.pictures import Picture, draw_note, find_last_turn
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -67,11 +67,11 @@ class Hex:
         drawn = self._frame.render_slanted(board.split("\n"))
         return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. The board:\n{drawn}"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = [line.split() for line in state.observation_string(seat).split("\n")[: self.board_size]]
-        board = draw_hex_board(rows, list_letters(len(rows)), last=last_turn(events), won=state.is_terminal())
+        board = draw_hex_board(rows, list_letters(len(rows)), last=find_last_turn(events), won=state.is_terminal())
         told = f"The board, row by row from the top: {' '.join(map(''.join, rows))}"
-        return Picture.from_parts(board, note(f"x joins {self._goals[0][0]}, o {self._goals[1][0]}."), told=told)
+        return Picture.from_parts(board, draw_note(f"x joins {self._goals[0][0]}, o {self._goals[1][0]}."), told=told)
 
 
 game = make_openspiel_factory("hex", Hex)

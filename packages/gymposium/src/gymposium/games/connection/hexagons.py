@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyspiel
 
 from gymposium.games.openspiel.boards import list_action_names
-from gymposium.games.pictures import Picture, hexes
+from gymposium.games.pictures import Picture, draw_hexes
 
 _OFF_BOARD = "unknown"
 """The engine's name of an action that has no cell on the board (havannah.cc, y.cc)."""
@@ -56,11 +56,11 @@ class Hexagons:
         board: str = state.observation_string(seat).replace("O", "x").replace("@", "o")
         return [line[stones] for line, stones in zip(board.split("\n")[1:], self._stones)]
 
-    def picture(self, state: pyspiel.State, seat: int, last: str) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, last: str) -> Picture:
         """Return a picture of the board. `last` is the last move."""
         cells = self.read_cells(state, seat)
         left = min(stones.start for stones in self._stones)
-        board = hexes(
+        board = draw_hexes(
             cells,
             {"x": "one", "o": "two"},
             starts=[(stones.start - left) / 2 for stones in self._stones],

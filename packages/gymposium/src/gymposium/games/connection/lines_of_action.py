@@ -19,7 +19,7 @@ from gymposium.games.openspiel.boards import (
     space_cells,
     split_rows,
 )
-from gymposium.games.pictures import Picture, disc
+from gymposium.games.pictures import Picture, draw_disc
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -30,7 +30,7 @@ SQUARE_INDICES = [10 * (7 - row) + 1 + column for row in range(8) for column in 
 """Index of each square in the view. Squares are ordered from a1 to h1, then up to h8."""
 
 
-_DRAWN = {"x": disc("one"), "o": disc("two")}
+_DRAWN = {"x": draw_disc("one"), "o": draw_disc("two")}
 
 
 class LinesOfAction:
@@ -92,7 +92,7 @@ class LinesOfAction:
         draws = f"A draw at once, by an earlier position: {', '.join(drawing)}.\n" if drawing else ""
         return f"{head} The board:\n{space_cells(board, rows=8)}\n{draws}"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = split_rows(state.observation_string(seat), 8)
         return draw_checkered(rows, _DRAWN, events)
 

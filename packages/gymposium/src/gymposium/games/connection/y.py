@@ -10,7 +10,7 @@ import pyspiel
 from gymposium.games.connection.hexagons import Hexagons
 from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import ORDER, describe_turn, format_legal
-from gymposium.games.pictures import Picture, last_turn
+from gymposium.games.pictures import Picture, find_last_turn
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -51,8 +51,8 @@ class Y:
             return self.board.render_compact(state, seat) + format_legal(state, seat, self.names)
         return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. The board:\n{self.board.render_full(state, seat)}"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        return self.board.picture(state, seat, last_turn(events))
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        return self.board.draw_picture(state, seat, find_last_turn(events))
 
 
 game = make_openspiel_factory("y", Y)

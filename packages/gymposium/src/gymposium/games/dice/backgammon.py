@@ -10,7 +10,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, make_openspiel_factory
 from gymposium.games.openspiel.wording import match_view
-from gymposium.games.pictures import Picture, dice, stacks
+from gymposium.games.pictures import Picture, draw_dice, draw_stacks
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -166,7 +166,7 @@ class Backgammon:
             f"Borne off: you {off[0]}, your opponent {off[1]}.\n"
         )
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         view = match_view(_VIEW, state.observation_string(seat))
         places, at, colours = self._places[seat], state.board, ("one", "two")
         sides = (seat, 1 - seat)
@@ -177,10 +177,10 @@ class Backgammon:
         by, last = next(((by, move) for by, move in reversed(events) if by >= 0), (seat, ""))
         if by != seat:  # number the points from this seat's side
             last = re.sub(r"\d+", lambda point: str(_POINTS + 1 - int(point[0])), last)
-        board = stacks(points[12:], points[11::-1], bar, off, last=last)
+        board = draw_stacks(points[12:], points[11::-1], bar, off, last=last)
         faces = view[2] + view[3] if state.current_player() >= 0 else ""
         told = ", ".join([f"{name}: {count} of {colour}" for name, colour, count in points if count])
-        return Picture.from_parts(board, dice(faces, "Dice"), told=f"Checkers on the points: {told}")
+        return Picture.from_parts(board, draw_dice(faces, "Dice"), told=f"Checkers on the points: {told}")
 
 
 def _describe_turn(player: int, seat: int) -> str:

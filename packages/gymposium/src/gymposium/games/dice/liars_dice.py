@@ -9,8 +9,8 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import ORDER, format_legal
-from gymposium.games.openspiel.wording import compact_facts
-from gymposium.games.pictures import Picture, dice, table
+from gymposium.games.openspiel.wording import format_compact_facts
+from gymposium.games.pictures import Picture, draw_dice, draw_table
 from gymposium.games.protocol import Event, Style
 
 _RULE = {
@@ -80,17 +80,17 @@ class LiarsDice:
         truth = "true" if (result > 0) != called else "false"
         return f"{mine}\nBids: {past}.\n{who} {bids[-1]}, which was {truth}: you {_END[result]}.\n"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        known = compact_facts(self, state, seat)
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = format_compact_facts(self, state, seat)
         mine, made = known["dice"].split(), [bid for bid in known["bids"].split() if bid != "liar"]
         bids = self.names[:-1]
         last = made[-1] if made else ""
         rows = [[bid for bid in bids if bid.startswith(f"{n}x")] for n in range(1, 2 * self.numdice + 1)]
         passed = bids[: bids.index(last)] if last else ()
         return Picture.from_parts(
-            dice(mine, "Your dice"),
-            dice(["?"] * self.numdice, "Your opponent's dice"),
-            table(rows, last=last, faded=passed, places=True),
+            draw_dice(mine, "Your dice"),
+            draw_dice(["?"] * self.numdice, "Your opponent's dice"),
+            draw_table(rows, last=last, faded=passed, places=True),
             told=f"Your dice: {known['dice']}; bids so far: {' '.join(made) or 'none'}",
         )
 

@@ -10,7 +10,7 @@ import pyspiel
 from gymposium.games.openspiel.adapter import OpenSpielGame, make_openspiel_factory
 from gymposium.games.openspiel.boards import ORDER, format_legal
 from gymposium.games.openspiel.wording import match_view
-from gymposium.games.pictures import Picture, dice, track
+from gymposium.games.pictures import Picture, draw_dice, draw_score_track
 from gymposium.games.protocol import Event, Style
 
 VIEW = re.compile(r"Scores: (\d+) (\d+), Turn total: (\d+)\nCurrent player: (\d)")
@@ -68,14 +68,16 @@ class Pig:
         turn = "It is your turn" if player == seat else "It is your opponent's turn"
         return f"{scores} {turn}; the turn total is {total}. This is decision {past + 1} of at most {self.horizon}.\n"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         view = match_view(VIEW, state.observation_string(seat))
         mine, theirs, total = int(view[1 + seat]), int(view[2 - seat]), int(view[3])
         # after a turn without points, a seat cannot tell a roll of 1 from a stop
         rolls = [] if not total else [move.removeprefix("Roll ") for _, move in events if move.startswith("Roll ")]
         rows = [("You", mine, "one"), ("Opponent", theirs, "two"), ("This turn", total, "three")]
         told = f"Scores: you {mine}, your opponent {theirs}; the turn total is {total}"
-        return Picture.from_parts(track(rows, self.winscore), dice(rolls[-1:] or ["–"], "Last roll"), told=told)
+        return Picture.from_parts(
+            draw_score_track(rows, self.winscore), draw_dice(rolls[-1:] or ["–"], "Last roll"), told=told
+        )
 
 
 class PigGame(OpenSpielGame):

@@ -16,7 +16,7 @@ from gymposium.errors import BadParameter
 from gymposium.games.hidden_boards.battleship_fleets import Placement, Shot, draw_fleet
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
 from gymposium.games.openspiel.boards import format_legal
-from gymposium.games.pictures import Picture, PicturePart, disc, grid, note, tile
+from gymposium.games.pictures import Picture, PicturePart, draw_disc, draw_grid, draw_note, draw_tile
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -35,10 +35,10 @@ class _View(NamedTuple):
 
 
 _DRAWN = {
-    **{str(size): tile(str(size), "dark") for size in range(1, 10)},
-    "*": disc("one", radius=0.16),
-    "#": tile("#", "two", "square"),
-    "X": tile("X", "two", "square"),
+    **{str(size): draw_tile(str(size), "dark") for size in range(1, 10)},
+    "*": draw_disc("one", radius=0.16),
+    "#": draw_tile("#", "two", "square"),
+    "X": draw_tile("X", "two", "square"),
 }
 
 
@@ -167,7 +167,7 @@ class Battleship:
             lines.append(f"Your result: {result}.")
         return "\n".join(lines) + "\n"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         view = self.parse_view(state.information_state_string(seat))
         own, shots = self._draw_boards(view)
         width, names = self.width, self.squares
@@ -177,18 +177,18 @@ class Battleship:
         placing = len(view.ships) < len(self.sizes)
         columns = [str(column) for column in range(1, width + 1)]
 
-        def board(squares: str, named: Sequence[Sequence[str]], last: Sequence[int]) -> PicturePart:
+        def draw_board(squares: str, named: Sequence[Sequence[str]], last: Sequence[int]) -> PicturePart:
             rows = [squares[start : start + width] for start in starts]
             marked = [(square % width, square // width) for square in last]
-            return grid(
+            return draw_grid(
                 rows, _DRAWN, row_names=_ROWS[: self.height], column_names=columns, places=named, last=marked, most=280
             )
 
         return Picture.from_parts(
-            note("Your shots: * missed, # hit, X sank a ship"),
-            board(shots, nowhere if placing else places, [square for square, _ in view.shots[-1:]]),
-            note("Your ships"),
-            board(own, places if placing else nowhere, view.theirs[-1:]),
+            draw_note("Your shots: * missed, # hit, X sank a ship"),
+            draw_board(shots, nowhere if placing else places, [square for square, _ in view.shots[-1:]]),
+            draw_note("Your ships"),
+            draw_board(own, places if placing else nowhere, view.theirs[-1:]),
             told=f"Your shots, row by row: {shots}; your board: {own}",
         )
 

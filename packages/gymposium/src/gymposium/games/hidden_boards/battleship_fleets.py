@@ -48,17 +48,19 @@ def draw_fleet(
         by_hits.append(explains)
 
     @cache
-    def ways(ship: int, left: int) -> int:
+    def count_ways(ship: int, left: int) -> int:
         """Count the placements of this ship and the later ships that explain the remaining hits."""
         if ship == len(by_hits):
             return not left
-        return sum(len(some) * ways(ship + 1, left ^ own) for own, some in by_hits[ship].items() if own & left == own)
+        return sum(
+            len(some) * count_ways(ship + 1, left ^ own) for own, some in by_hits[ship].items() if own & left == own
+        )
 
     while True:
         left, taken, fleet = hits, 0, []
         for ship, explains in enumerate(by_hits):
             able = [own for own in explains if own & left == own]
-            weights = [len(explains[own]) * ways(ship + 1, left ^ own) for own in able]
+            weights = [len(explains[own]) * count_ways(ship + 1, left ^ own) for own in able]
             [own] = rng.choices(able, weights)
             lie, squares = rng.choice(explains[own])
             if taken & squares:

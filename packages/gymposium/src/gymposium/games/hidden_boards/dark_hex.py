@@ -23,7 +23,7 @@ from gymposium.games.openspiel.boards import (
     list_action_names,
     list_letters,
 )
-from gymposium.games.pictures import Picture, note
+from gymposium.games.pictures import Picture, draw_note
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -115,13 +115,15 @@ class DarkHex:
             f"{whose} so far: {past or 'none'}.\n{end}"
         )
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         view = state.information_state_string(seat).split("\n")
         rows, mine = view[: self.num_rows], [turn for turn in view[-1].split() if not turn.endswith("?")]
         last = self.names[int(mine[-1].partition(",")[2])] if mine else ""
         board = draw_hex_board(rows, self._columns, last=last)
         told = f"The board as you know it, row by row from the top: {' '.join(rows)}"
-        return Picture.from_parts(board, note(f"You play {_MARKS[seat]} and join {self._goals[seat][0]}."), told=told)
+        return Picture.from_parts(
+            board, draw_note(f"You play {_MARKS[seat]} and join {self._goals[seat][0]}."), told=told
+        )
 
 
 class DarkHexGame(OpenSpielGame):
@@ -164,7 +166,7 @@ class DarkHexGame(OpenSpielGame):
     def _apply_tries(self, state: pyspiel.State, events: list[Event], seat: int, cells: Sequence[int]) -> bool:
         """Apply these tries and return whether the match continues."""
         for cell in cells:
-            events.append(Event(seat, self._name(state, seat, cell)))
+            events.append(Event(seat, self._format_move(state, seat, cell)))
             state.apply_action(cell)
         return not state.is_terminal()
 

@@ -9,7 +9,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import ORDER, describe_turn, format_legal
-from gymposium.games.pictures import Picture, cross, find_line, grid, ring
+from gymposium.games.pictures import Picture, draw_cross, draw_grid, draw_ring, find_line
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -30,7 +30,7 @@ _FULL = "You are {mark}{turn}. The board as you know it:\n3 {0} {1} {2}\n2 {3} {
 _COMPACT = "{0} {1} {2}\n{3} {4} {5}\n{6} {7} {8}\n"
 
 
-_DRAWN = {"x": cross(), "o": ring()}
+_DRAWN = {"x": draw_cross(), "o": draw_ring()}
 
 
 class PhantomTicTacToe:
@@ -79,12 +79,12 @@ class PhantomTicTacToe:
             f"{board}Your turns so far: {', '.join([_describe_try(t, cells, mark) for t in tries]) or 'none'}.\n{end}"
         )
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = state.information_state_string(seat).split("\n")
         mine = [turn.partition(",")[2] for turn in rows[-1].split() if not turn.endswith("?")]
         last = _SQUARES[int(mine[-1])] if mine else ""
         won = find_line(rows[:3], 3)
-        board = grid(rows[:3], _DRAWN, row_names="321", column_names="abc", last=last, won=[won])
+        board = draw_grid(rows[:3], _DRAWN, row_names="321", column_names="abc", last=last, won=[won])
         return Picture.from_parts(
             board, told=f"The board as you know it, row by row from the top: {' '.join(rows[:3])}"
         )

@@ -10,13 +10,13 @@ import pyspiel
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import ORDER, describe_turn, format_legal, space_cells
-from gymposium.games.pictures import Picture, disc, find_line, grid, last_turn
+from gymposium.games.pictures import Picture, draw_disc, draw_grid, find_last_turn, find_line
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
 
 
-_DRAWN = {"x": disc("one"), "o": disc("two")}
+_DRAWN = {"x": draw_disc("one"), "o": draw_disc("two")}
 
 
 class ConnectFour:
@@ -60,15 +60,15 @@ class ConnectFour:
             rows = "\n".join([" ".join([c.rjust(self._width) for c in row]) for row in board.split()])
         return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. The board:\n{rows}\n{self._footer}\n"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = state.observation_string(seat).split()
         last = []
-        if column := last_turn(events):
+        if column := find_last_turn(events):
             x = int(column) - 1
             last = [(x, next(y for y, row in enumerate(rows) if row[x] != "."))]
         won = find_line(rows, self.x_in_row)
         places = [self.names] * self.rows  # a click anywhere in a column plays it
-        board = grid(rows, _DRAWN, column_names=self.names, places=places, last=last, won=[won])
+        board = draw_grid(rows, _DRAWN, column_names=self.names, places=places, last=last, won=[won])
         return Picture.from_parts(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 

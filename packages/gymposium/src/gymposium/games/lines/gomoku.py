@@ -18,13 +18,13 @@ from gymposium.games.openspiel.boards import (
     format_legal,
     list_letters,
 )
-from gymposium.games.pictures import Picture, disc, find_line, grid, last_turn
+from gymposium.games.pictures import Picture, draw_disc, draw_grid, find_last_turn, find_line
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "bw"
 
 
-_DRAWN = {"b": disc("black"), "w": disc("white")}
+_DRAWN = {"b": draw_disc("black"), "w": draw_disc("white")}
 
 
 class Gomoku:
@@ -70,17 +70,17 @@ class Gomoku:
             return self._frame.render_compact(rows) + format_legal(state, seat, self.names)
         return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. The board:\n{self._frame.render_full(rows)}"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = state.observation_string(seat).split("\n")[1 : self.size + 1]
         columns, numbers = list_letters(self.size), [str(row) for row in range(self.size, 0, -1)]
         won = find_line(rows, self.connect) if state.is_terminal() else []
-        board = grid(
+        board = draw_grid(
             rows,
             _DRAWN,
             row_names=numbers,
             column_names=columns,
             crossings=True,
-            last=last_turn(events),
+            last=find_last_turn(events),
             won=[won],
         )
         return Picture.from_parts(board, told=f"The board, row by row from the top: {' '.join(rows)}")

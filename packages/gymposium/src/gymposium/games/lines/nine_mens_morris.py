@@ -14,7 +14,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, describe_result, format_legal
-from gymposium.games.pictures import Picture, disc, last_turn, points
+from gymposium.games.pictures import Picture, draw_disc, draw_points, find_last_turn
 from gymposium.games.protocol import Event, Style
 
 _COLOURS = ("White", "Black")
@@ -51,7 +51,7 @@ def _parse_pair(line: str) -> tuple[int, int]:
     return int(white), int(black)
 
 
-_DRAWN = {"W": disc("white"), "B": disc("black")}
+_DRAWN = {"W": draw_disc("white"), "B": draw_disc("black")}
 _BOARD_LINES = (
     *("a7 d7 g7", "b6 d6 f6", "c5 d5 e5", "a4 b4 c4", "e4 f4 g4", "c3 d3 e3", "b2 d2 f2", "a1 d1 g1"),
     *("a7 a4 a1", "b6 b4 b2", "c5 c4 c3", "d7 d6 d5", "d3 d2 d1", "e5 e4 e3", "f6 f4 f2", "g7 g4 g1"),
@@ -118,14 +118,14 @@ class NineMensMorris:
             f"{hand[1]}. Men on the board: White {board[0]}, Black {board[1]}. The board:\n{drawn}\n  {_COLUMNS}\n"
         )
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         lines = parse_view(state.observation_string(seat)).lines
         at = {point: (float("abcdefg".index(point[0])), 7.0 - int(point[1])) for point in self.points}
         men = {point: _DRAWN[lines[y][x]] for point, (y, x) in zip(self.points, self.places) if lines[y][x] in _MARKS}
         joined = [pair for line in _BOARD_LINES for pair in pairwise(line.split())]
         told = ", ".join([f"{lines[y][x]} {point}" for point, (y, x) in zip(self.points, self.places) if point in men])
         return Picture.from_parts(
-            points(at, joined, men, last=last_turn(events)), told=f"Men on the board: {told or 'none'}"
+            draw_points(at, joined, men, last=find_last_turn(events)), told=f"Men on the board: {told or 'none'}"
         )
 
 

@@ -10,7 +10,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import ORDER
-from gymposium.games.pictures import Picture, cross, find_line, grid, last_turn, ring
+from gymposium.games.pictures import Picture, draw_cross, draw_grid, draw_ring, find_last_turn, find_line
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -24,7 +24,7 @@ _FULL = "You are {mark}{turn}. The board:\n3 {0} {1} {2}\n2 {3} {4} {5}\n1 {6} {
 _COMPACT = "{0} {1} {2}\n{3} {4} {5}\n{6} {7} {8}\n"
 
 
-_DRAWN = {"x": cross(), "o": ring()}
+_DRAWN = {"x": draw_cross(), "o": draw_ring()}
 
 
 class TicTacToe:
@@ -41,10 +41,10 @@ class TicTacToe:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         return _render_board(state.observation_string(seat), seat, state.current_player() == seat, style)
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = state.observation_string(seat).split()
-        last, won = last_turn(events), find_line(rows, 3)
-        board = grid(rows, _DRAWN, row_names="321", column_names="abc", last=last, won=[won])
+        last, won = find_last_turn(events), find_line(rows, 3)
+        board = draw_grid(rows, _DRAWN, row_names="321", column_names="abc", last=last, won=[won])
         return Picture.from_parts(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 

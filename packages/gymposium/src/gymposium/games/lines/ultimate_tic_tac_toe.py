@@ -14,7 +14,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import ORDER, space_cells
-from gymposium.games.pictures import Picture, cross, grid, note, ring
+from gymposium.games.pictures import Picture, draw_cross, draw_grid, draw_note, draw_ring
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -60,7 +60,7 @@ _NAMES = {f"Choose local board {board}": f"board {board + 1}" for board in range
 """Our name for each action, by the engine's name, which includes the step and the board (ultimate_tic_tac_toe.cc)."""
 
 
-_DRAWN = {"x": cross(), "o": ring()}
+_DRAWN = {"x": draw_cross(), "o": draw_ring()}
 _PLACES = [[f"{y // 3 * 3 + x // 3 + 1}/{y % 3 * 3 + x % 3 + 1}" for x in range(9)] for y in range(9)]
 """Names of the squares, row by row."""
 
@@ -96,7 +96,7 @@ class UltimateTicTacToe:
         bands = space_cells(view[:_BOARD_END].replace(" ", "|"), rows=9).split("\n\n ")
         return f"You are {_MARKS[seat]}{turn}. {won}. The boards:\n{_FULL.format(*bands)}"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         # three bands of three lines such as `x.. .o. ...`, then two lines with the player to move and the board
         words = state.observation_string(seat).split()
         rows = ["".join(words[start : start + 3]) for start in range(0, 27, 3)]
@@ -107,14 +107,17 @@ class UltimateTicTacToe:
             line = next((line for line in _LINES if board[line[0]] != "." and len({board[i] for i in line}) == 1), ())
             won.append([(left + i % 3, top + i // 3) for i in line])
         last = [move for by, move in events if by >= 0 and "/" in move][-1:]
-        drawn = grid(rows, _DRAWN, places=_PLACES, blocks=3, last="".join(last), won=won)
+        drawn = draw_grid(rows, _DRAWN, places=_PLACES, blocks=3, last="".join(last), won=won)
         whole = [
             place._replace(name=f"board {place.name[0]}", width=3 * place.width, height=3 * place.height)
             for place in drawn.places
             if place.name.endswith("/1")
         ]
         turn = _describe_turn(state.current_player(), seat, words[-1]).removeprefix(", to move").removeprefix(". ")
-        parts = [drawn._replace(places=(*whole, *drawn.places)), *([note(f"{turn}.".lstrip(". "))] if turn else [])]
+        parts = [
+            drawn._replace(places=(*whole, *drawn.places)),
+            *([draw_note(f"{turn}.".lstrip(". "))] if turn else []),
+        ]
         return Picture.from_parts(*parts, told=f"The nine boards, row by row from the top: {' '.join(rows)}")
 
 

@@ -11,7 +11,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, make_openspiel_factory
 from gymposium.games.openspiel.boards import format_legal
-from gymposium.games.pictures import Picture, table
+from gymposium.games.pictures import Picture, draw_table
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -121,7 +121,7 @@ class Bargaining:
         ]
         return f"The pool: {'; '.join(listed)}.\n{past}{end}"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         deal, *actions = state.history()
         offers = [action for action in actions if action < self.agree]
         who = [("they", "you")[number % 2 == seat] for number in range(len(offers))]
@@ -131,7 +131,7 @@ class Bargaining:
             *[[f"{whose} would take", *self.taken[offer].split()] for whose, offer in zip(who, offers)],
         ]
         told = "; ".join([" ".join(row) for row in rows])
-        return Picture.from_parts(table(rows, head=["", *self.items], widths=(1.7, 1, 1, 1.4)), told=told)
+        return Picture.from_parts(draw_table(rows, head=["", *self.items], widths=(1.7, 1, 1, 1.4)), told=told)
 
 
 class BargainingGame(OpenSpielGame):

@@ -12,7 +12,7 @@ import pyspiel
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
 from gymposium.games.openspiel.boards import ORDER, describe_turn, format_legal, list_letters, space_cells
-from gymposium.games.pictures import Picture, disc, grid, note, tile
+from gymposium.games.pictures import Picture, draw_disc, draw_grid, draw_note, draw_tile
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -22,7 +22,7 @@ _DRAWN = str.maketrans(" 01", f".{_MARKS}", "|")
 """Translation of the engine's board characters to ours."""
 
 
-_PLAYERS = {"x": disc("one", "x"), "o": disc("two", "o")}
+_PLAYERS = {"x": draw_disc("one", "x"), "o": draw_disc("two", "o")}
 
 
 class CoinGame:
@@ -91,17 +91,17 @@ class CoinGame:
             f"{drawn}\nCollected by you: {mine}.\nCollected by the other player: {theirs}.\n{end}"
         )
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         lines = self.position(state, seat, "compact").splitlines()
         rows = lines[1 : 1 + self.rows]
         y, x = next((y, row.index(_MARKS[seat])) for y, row in enumerate(rows) if _MARKS[seat] in row)
         steps = {(x, y - 1): "up", (x, y + 1): "down", (x - 1, y): "left", (x + 1, y): "right", (x, y): "stand"}
         places = [[steps.get((i, j), "") for i in range(self.columns)] for j in range(self.rows)]
-        coins = {colour: tile(colour, "mark") for colour in self.colours}
-        board = grid(rows, {**_PLAYERS, **coins}, places=places)
+        coins = {colour: draw_tile(colour, "mark") for colour in self.colours}
+        board = draw_grid(rows, {**_PLAYERS, **coins}, places=places)
         mine, theirs = lines[1 + self.rows], lines[2 + self.rows]
         told = f"{lines[0]}; the board, row by row from the top: {' '.join(rows)}"
-        return Picture.from_parts(board, note(f"Y{lines[0][1:]}.\nCollected: {mine}; {theirs}."), told=told)
+        return Picture.from_parts(board, draw_note(f"Y{lines[0][1:]}.\nCollected: {mine}; {theirs}."), told=told)
 
 
 class CoinGameGame(OpenSpielGame):

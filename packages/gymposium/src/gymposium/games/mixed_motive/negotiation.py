@@ -16,7 +16,7 @@ from operator import mul
 from typing import NamedTuple
 
 from gymposium.games.openspiel.boards import list_letters
-from gymposium.games.pictures import Picture, table
+from gymposium.games.pictures import Picture, draw_table
 from gymposium.games.rules import CHANCE, Event, Style, make_game_factory
 
 AGREE = "agree"
@@ -194,7 +194,7 @@ class Negotiation:
             lines.append(f"Turn {now} of {turns}: {who} to {what}.")
         return "\n".join(lines) + "\n"
 
-    def picture(self, talk: NegotiationState, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, talk: NegotiationState, seat: int, events: Sequence[Event]) -> Picture:
         kinds = [f"item {number}" for number in range(1, self.kinds + 1)]
         said = [*talk.messages, *[""] * (len(talk.offers) - len(talk.messages))]
         rows = [
@@ -208,7 +208,7 @@ class Negotiation:
         told = "; ".join([" ".join(row).strip() for row in rows])
         widths = (2, *[1] * self.kinds, 1.4)
         return Picture.from_parts(
-            table(rows, head=["", *kinds, "said" if self.has_messages else ""], widths=widths), told=told
+            draw_table(rows, head=["", *kinds, "said" if self.has_messages else ""], widths=widths), told=told
         )
 
 

@@ -20,7 +20,7 @@ from gymposium.games.openspiel.quiet import suppress_warning
 from gymposium.games.openspiel.wording import Wording, WordingByPosition, WordingWithPictures
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.games.replay import CHANCE_NODE, replay_events
-from gymposium.util.streams import draw, stream
+from gymposium.util.streams import draw_outcome, stream
 
 if TYPE_CHECKING:
     import numpy as np
@@ -205,11 +205,11 @@ class OpenSpielGame:
         for number, (action, was) in enumerate(zip(history, match.state.history(), strict=True)):
             if action != was:
                 seat = events[number].seat
-                events[number] = Event(seat, self._name(state, seat, action))
+                events[number] = Event(seat, self._format_move(state, seat, action))
             state.apply_action(action)
         return OpenSpielMatch(self, state, events, None, rng)
 
-    def _name(self, state: pyspiel.State, seat: int, action: int) -> str:
+    def _format_move(self, state: pyspiel.State, seat: int, action: int) -> str:
         """Return the name of a move or a chance outcome."""
         if seat == CHANCE:
             return self.outcome(state, action)
@@ -290,11 +290,11 @@ class OpenSpielMatch:
     def view(self, seat: int) -> str:
         return self.game.render_view(self.state, seat)
 
-    def picture(self, seat: int) -> Picture | None:
+    def draw_picture(self, seat: int) -> Picture | None:
         words = self.game.told
         if not isinstance(words, WordingWithPictures):
             return None
-        return words.picture(self.state, seat, () if self.game.hides else self.events)
+        return words.draw_picture(self.state, seat, () if self.game.hides else self.events)
 
     def tensor(self, seat: int) -> np.ndarray:
         import numpy as np
@@ -355,7 +355,7 @@ class OpenSpielMatch:
                 if self.seed is None:
                     raise BadRecord("The record ends before a chance outcome. Pass the match's seed to continue.")
                 self._rng = stream(self.seed, "chance")
-            action = draw(self.game.list_chances(state), self._rng)
+            action = draw_outcome(self.game.list_chances(state), self._rng)
             self.events.append(Event(CHANCE, self.game.outcome(state, action)))
             state.apply_action(action)
 
@@ -440,8 +440,8 @@ def make_openspiel_factory(
     `name` is the engine's name for the game. The engine gets the spec's parameters and those in `fixed`. `words` is
     called with the engine's game and the spec's parameters: `words(engine, **params)`."""
 
-    def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+    def make_game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
         engine = load_engine_game(name, {**params, **fixed})
         return kind(spec, params, engine, words(engine, **params))
 
-    return game
+    return make_game

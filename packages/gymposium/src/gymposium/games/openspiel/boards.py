@@ -10,7 +10,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.openspiel.wording import Wording
-from gymposium.games.pictures import Picture, PicturePart, grid, hexes, last_turn
+from gymposium.games.pictures import Picture, PicturePart, draw_grid, draw_hexes, find_last_turn
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -75,13 +75,13 @@ def draw_checkered(rows: Sequence[str], pieces: Mapping[str, str], events: Seque
 
     `rows` are the board's rows from the top, `pieces` are as in `grid`, and `events` are the events that the picture
     may show."""
-    board = grid(
+    board = draw_grid(
         rows,
         pieces,
         row_names=[str(row) for row in range(len(rows), 0, -1)],
         column_names=list_letters(len(rows[0])),
         checkered=True,
-        last=last_turn(events),
+        last=find_last_turn(events),
     )
     return Picture.from_parts(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
@@ -154,7 +154,7 @@ def draw_hex_board(rows: Sequence[Sequence[str]], columns: str, *, last: str, wo
     names = [[f"{column}{row}" for column in columns] for row in range(1, len(rows) + 1)]
     sides = {"x": [*names[0], *names[-1]], "o": [name for row in names for name in (row[0], row[-1])]}
     starts = [row / 2 for row in range(len(rows))]
-    return hexes(rows, {"x": "one", "o": "two"}, starts=starts, names=names, last=last, sides=sides, won=won)
+    return draw_hexes(rows, {"x": "one", "o": "two"}, starts=starts, names=names, last=last, sides=sides, won=won)
 
 
 class OpenBoardGame(OpenSpielGame):

@@ -39,7 +39,7 @@ class WordingByPosition(Wording, Protocol):
 class WordingWithPictures(Protocol):
     """Optional protocol: a wording that draws pictures for people in a browser."""
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         """Return a picture of this seat's view of the position (`gymposium.games.protocol.PictureMatch`).
 
         `events` are the events so far if the game hides nothing, else ()."""
@@ -58,7 +58,7 @@ def match_view(pattern: re.Pattern[str], view: str) -> re.Match[str]:
     return found
 
 
-def compact_facts(words: Wording, state: pyspiel.State, seat: int) -> dict[str, str]:
+def format_compact_facts(words: Wording, state: pyspiel.State, seat: int) -> dict[str, str]:
     """Return the lines of the compact text, keyed by their first word: `{"hand": "3c 7c", "top": "8s clubs"}`.
 
     `none` becomes an empty string.

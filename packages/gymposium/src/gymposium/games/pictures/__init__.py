@@ -5,38 +5,38 @@ such as squares and cards. Pictures contain no scripts and load nothing. Their c
 scheme.
 """
 
-from gymposium.games.pictures.boards import edges, find_line, grid, points, walled
-from gymposium.games.pictures.cards import dice, hand, piles
-from gymposium.games.pictures.hexagons import hexes
-from gymposium.games.pictures.picture import Picture, PicturePart, PicturePlace, find_places, last_turn
-from gymposium.games.pictures.pieces import cross, disc, glyph, ring, tile
-from gymposium.games.pictures.rows import pits, stacks
-from gymposium.games.pictures.tables import code, note, table, track
+from gymposium.games.pictures.boards import draw_edges, draw_grid, draw_points, draw_walled_board, find_line
+from gymposium.games.pictures.cards import draw_dice, draw_hand, draw_piles
+from gymposium.games.pictures.hexagons import draw_hexes
+from gymposium.games.pictures.picture import Picture, PicturePart, PicturePlace, find_last_turn, find_places
+from gymposium.games.pictures.pieces import draw_cross, draw_disc, draw_glyph, draw_ring, draw_tile
+from gymposium.games.pictures.rows import draw_pits, draw_stacks
+from gymposium.games.pictures.tables import draw_code, draw_note, draw_score_track, draw_table
 
 __all__ = [
     "Picture",
     "PicturePart",
     "PicturePlace",
-    "code",
-    "cross",
-    "dice",
-    "disc",
-    "edges",
+    "draw_code",
+    "draw_cross",
+    "draw_dice",
+    "draw_disc",
+    "draw_edges",
+    "draw_glyph",
+    "draw_grid",
+    "draw_hand",
+    "draw_hexes",
+    "draw_note",
+    "draw_piles",
+    "draw_pits",
+    "draw_points",
+    "draw_ring",
+    "draw_score_track",
+    "draw_stacks",
+    "draw_table",
+    "draw_tile",
+    "draw_walled_board",
+    "find_last_turn",
     "find_line",
     "find_places",
-    "glyph",
-    "grid",
-    "hand",
-    "hexes",
-    "last_turn",
-    "note",
-    "piles",
-    "pits",
-    "points",
-    "ring",
-    "stacks",
-    "table",
-    "tile",
-    "track",
-    "walled",
 ]

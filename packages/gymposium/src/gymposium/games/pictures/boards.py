@@ -21,7 +21,7 @@ _EDGE = 18.0
 """Width of the margin for row and column names."""
 
 
-def grid(
+def draw_grid(
     rows: Sequence[Sequence[str]],
     pieces: Mapping[str, str],
     *,
@@ -132,7 +132,7 @@ def find_line(rows: Sequence[Sequence[str]], length: int, *, empty: str = ".") -
     return []
 
 
-def points(
+def draw_points(
     at: Mapping[str, tuple[float, float]],
     lines: Iterable[tuple[str, str]],
     pieces: Mapping[str, str],
@@ -186,7 +186,7 @@ def _draw_line(line: Sequence[tuple[float, float]], thick: float) -> str:
     return f'<path d="M{path}" fill="none" stroke="var(--won)" stroke-width="{thick}" stroke-linecap="round"/>'
 
 
-def walled(board: PicturePart, walls: Collection[str], size: int, *, last: str = "") -> PicturePart:
+def draw_walled_board(board: PicturePart, walls: Collection[str], size: int, *, last: str = "") -> PicturePart:
     """Return a board with walls. `board` comes from `grid`, with places named by letters and numbers from the bottom.
 
     A wall is two squares long: `a1h` lies above a1 and b1, `a1v` to the right of a1 and a2. All walls are places. The
@@ -213,7 +213,7 @@ def walled(board: PicturePart, walls: Collection[str], size: int, *, last: str =
     return PicturePart(board.svg + "".join(svg), board.height, (*board.places, *found), board.drawings)
 
 
-def edges(
+def draw_edges(
     boxes: Sequence[Sequence[str]],
     owners: Mapping[str, str],
     drawn: Collection[str],

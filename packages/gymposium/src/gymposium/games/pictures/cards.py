@@ -22,7 +22,7 @@ _WIDE, _HIGH, _GAP = 38.0, 54.0, 5.0
 _HEAD = 20.0
 
 
-def hand(
+def draw_hand(
     cards: Sequence[str],
     title: str = "",
     *,
@@ -56,7 +56,7 @@ def hand(
     return PicturePart("".join(svg), head + 2 + deep * (_HIGH + foot + _GAP) - _GAP, tuple(found))
 
 
-def piles(columns: Sequence[Sequence[str]], *, most: int = 7, empty: str = "") -> PicturePart:
+def draw_piles(columns: Sequence[Sequence[str]], *, most: int = 7, empty: str = "") -> PicturePart:
     """Return columns of overlapping cards, with `?` for face-down cards.
 
     Face-up cards are places, and so is an empty column if `empty` gives it a name. The picture fits `most` columns."""
@@ -109,7 +109,7 @@ _PIPS = {1: "e", 2: "ai", 3: "aei", 4: "acgi", 5: "acegi", 6: "acdfgi"}
 _SIDE = 44.0
 
 
-def dice(faces: Sequence[str], title: str = "") -> PicturePart:
+def draw_dice(faces: Sequence[str], title: str = "") -> PicturePart:
     """Return a picture of dice with these faces; `?` is a hidden die."""
     head = _HEAD * bool(title)
     svg = [draw_text(0, 8, title, 13, anchor="start")] if title else []

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, draw_text, find_places, trim
 
 
-def hexes(
+def draw_hexes(
     rows: Sequence[Sequence[str]],
     stones: Mapping[str, str],
     *,

@@ -89,7 +89,7 @@ class Picture:
         return cls(_STYLE + svg, WIDTH, y, tuple(places))
 
 
-def last_turn(events: Sequence[tuple[int, str]]) -> str:
+def find_last_turn(events: Sequence[tuple[int, str]]) -> str:
     """Return the latest moves by the seat that moved last, separated by spaces: `a4 f4 e3`.
 
     `events` are (seat, move) pairs. Chance events (seat -1) are skipped."""

@@ -7,17 +7,17 @@ from html import escape
 from gymposium.games.pictures.picture import trim
 
 
-def cross() -> str:
+def draw_cross() -> str:
     """Return the drawing of an x."""
     return '<path d="M.24.24.76.76M.76.24.24.76" stroke="var(--one)" stroke-width=".13" stroke-linecap="round"/>'
 
 
-def ring() -> str:
+def draw_ring() -> str:
     """Return the drawing of an o."""
     return '<circle cx=".5" cy=".5" r=".27" fill="none" stroke="var(--two)" stroke-width=".12"/>'
 
 
-def disc(colour: str, label: str = "", radius: float = 0.38) -> str:
+def draw_disc(colour: str, label: str = "", radius: float = 0.38) -> str:
     """Return the drawing of a disc with a short label.
 
     `colour` is one of the picture colors one, two, three, white and black."""
@@ -32,7 +32,7 @@ def disc(colour: str, label: str = "", radius: float = 0.38) -> str:
     )
 
 
-def glyph(sign: str, colour: str) -> str:
+def draw_glyph(sign: str, colour: str) -> str:
     """Return the drawing of an outlined character in a picture color."""
     # U+FE0E requests text instead of a color emoji
     return (
@@ -41,7 +41,7 @@ def glyph(sign: str, colour: str) -> str:
     )
 
 
-def tile(label: str, fill: str = "square", ink: str = "ink") -> str:
+def draw_tile(label: str, fill: str = "square", ink: str = "ink") -> str:
     """Return the drawing of a tile with a label, in picture colors."""
     size = min(0.5, 1.3 / max(len(label), 1))
     return (

@@ -15,7 +15,7 @@ from gymposium.games.pictures.picture import (
 )
 
 
-def pits(
+def draw_pits(
     upper: Sequence[tuple[str, int]], lower: Sequence[tuple[str, int]], stores: tuple[int, int], *, last: str = ""
 ) -> PicturePart:
     """Return two rows of pits with names and seed counts, between the two stores.
@@ -43,7 +43,7 @@ def pits(
     return PicturePart("".join(svg), 140, tuple(found))
 
 
-def stacks(
+def draw_stacks(
     upper: Sequence[tuple[str, str, int]],
     lower: Sequence[tuple[str, str, int]],
     bar: Sequence[tuple[str, int]],

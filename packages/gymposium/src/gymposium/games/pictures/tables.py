@@ -19,14 +19,14 @@ _LETTER = 7.4
 """Upper bound on the average width of a letter of size 13."""
 
 
-def note(words: str) -> PicturePart:
+def draw_note(words: str) -> PicturePart:
     """Return lines of text, wrapped to the width of the picture."""
     lines = wrap_text(words, int(WIDTH / _LETTER))
     svg = [draw_text(0, 9 + _LINE * row, line, 13, "ink", anchor="start") for row, line in enumerate(lines) if line]
     return PicturePart("".join(svg), _LINE * len(lines))
 
 
-def table(
+def draw_table(
     rows: Sequence[Sequence[str]],
     *,
     head: Sequence[str] = (),
@@ -68,7 +68,7 @@ def table(
     return PicturePart("".join(svg), y + 1, tuple(found))
 
 
-def track(scores: Sequence[tuple[str, float, str]], most: float) -> PicturePart:
+def draw_score_track(scores: Sequence[tuple[str, float, str]], most: float) -> PicturePart:
     """Return score bars from 0 to `most`. Each has a label, a value, and a picture color."""
     svg = []
     for row, (label, value, colour) in enumerate(scores):
@@ -81,7 +81,7 @@ def track(scores: Sequence[tuple[str, float, str]], most: float) -> PicturePart:
     return PicturePart("".join(svg), 42.0 * len(scores))
 
 
-def code(lines: Sequence[str], *, current: Collection[int] = (), most: int = 54) -> PicturePart:
+def draw_code(lines: Sequence[str], *, current: Collection[int] = (), most: int = 54) -> PicturePart:
     """Return a program with line numbers. The lines in `current` are marked.
 
     Lines longer than `most` characters are wrapped."""

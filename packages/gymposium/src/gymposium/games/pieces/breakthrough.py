@@ -21,7 +21,7 @@ from gymposium.games.openspiel.boards import (
     render_position,
     split_rows,
 )
-from gymposium.games.pictures import Picture, disc
+from gymposium.games.pictures import Picture, draw_disc
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "bw"
@@ -30,7 +30,7 @@ _FULL_ROWS = 6
 """Minimum number of rows for starting with two rows of pieces instead of one (breakthrough.cc)."""
 
 
-_DRAWN = {"b": disc("black"), "w": disc("white")}
+_DRAWN = {"b": draw_disc("black"), "w": draw_disc("white")}
 
 
 class Breakthrough:
@@ -75,7 +75,7 @@ class Breakthrough:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         return render_position(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self.steps)
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = split_rows(state.observation_string(seat), self.rows)
         return draw_checkered(rows, _DRAWN, events)
 

@@ -27,7 +27,7 @@ from gymposium.games.openspiel.boards import (
     list_letters,
     split_rows,
 )
-from gymposium.games.pictures import Picture, disc
+from gymposium.games.pictures import Picture, draw_disc
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -39,10 +39,10 @@ _FILLED, QUIET = 3, 40
 
 
 _DRAWN = {
-    "w": disc("white"),
-    "b": disc("black"),
-    "W": disc("white", "K"),
-    "B": disc("black", "K"),
+    "w": draw_disc("white"),
+    "b": draw_disc("black"),
+    "W": draw_disc("white", "K"),
+    "B": draw_disc("black", "K"),
 }
 
 
@@ -109,7 +109,7 @@ class Checkers:
             f"{drawn}\n{_render_row(columns, self._label, style)}\n"
         )
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         lines = split_rows(state.observation_string(seat), self.rows)
         rows = [line.translate(_PIECES) for line in lines]
         return draw_checkered(rows, _DRAWN, events)

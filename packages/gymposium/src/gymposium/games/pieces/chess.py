@@ -18,7 +18,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, make_openspiel_factory
 from gymposium.games.openspiel.boards import describe_cells, describe_turn
-from gymposium.games.pictures import Picture, glyph, grid, last_turn
+from gymposium.games.pictures import Picture, draw_glyph, draw_grid, find_last_turn
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -30,7 +30,7 @@ _CASTLING = {"K": "e1g1", "Q": "e1c1", "k": "e8g8", "q": "e8c8"}
 _ENDS = {"e1": "KQ", "h1": "K", "a1": "Q", "e8": "kq", "h8": "k", "a8": "q"}
 """Castling rights that a move from or to each square ends, in FEN letters."""
 _PIECES = {
-    name: glyph(sign, colour)
+    name: draw_glyph(sign, colour)
     for names, colour in (("kqrbnp", "black"), ("KQRBNP", "white"))
     for name, sign in zip(names, "♚♛♜♝♞♟")
 }
@@ -141,16 +141,16 @@ class Chess:
             f"{since or 'none'}.\n"
         )
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         fen = self.format_fen(state)
         rows = fen.split()[0].translate(_EMPTY).split("/")
-        board = grid(
+        board = draw_grid(
             rows,
             _PIECES,
             row_names="87654321",
             column_names="abcdefgh",
             checkered=True,
-            last=last_turn(events),
+            last=find_last_turn(events),
         )
         return Picture.from_parts(board, told=f"The position as FEN: {fen}")
 

@@ -25,13 +25,13 @@ from gymposium.games.openspiel.boards import (
     describe_turn,
     list_letters,
 )
-from gymposium.games.pictures import Picture, disc, grid, last_turn, note, walled
+from gymposium.games.pictures import Picture, draw_disc, draw_grid, draw_note, draw_walled_board, find_last_turn
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
 
 
-_DRAWN = {"x": disc("one"), "o": disc("two")}
+_DRAWN = {"x": draw_disc("one"), "o": draw_disc("two")}
 
 
 class Quoridor:
@@ -111,7 +111,7 @@ class Quoridor:
             f"{left[1]}. Walls on the board: {walls}. The board:\n{drawn}\n{columns}\n"
         )
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         board = state.observation_string(seat).replace(" 0 ", " x ").replace(" @ ", " o ")
         head, _, *lines, _ = board.split("\n")[:-1]
         left = head.partition("walls: ")[2].split(", ")
@@ -119,14 +119,14 @@ class Quoridor:
         columns, numbers = list_letters(self.size), range(self.size, 0, -1)
         rows = [[pawns.get(f"{column}{row}", ".") for column in columns] for row in numbers]
         walls = self.list_walls(state)
-        drawn = walled(
-            grid(rows, _DRAWN, row_names=[*map(str, numbers)], column_names=columns, last=last_turn(events)),
+        drawn = draw_walled_board(
+            draw_grid(rows, _DRAWN, row_names=[*map(str, numbers)], column_names=columns, last=find_last_turn(events)),
             walls,
             self.size,
-            last=last_turn(events),
+            last=find_last_turn(events),
         )
         told = f"Pawns: {', '.join([f'{mark} {square}' for square, mark in pawns.items()])}; walls: {' '.join(walls)}"
-        return Picture.from_parts(drawn, note(f"Walls left: x {left[0]}, o {left[1]}."), told=told)
+        return Picture.from_parts(drawn, draw_note(f"Walls left: x {left[0]}, o {left[1]}."), told=told)
 
     def _find_pawn(self, rows: list[str], mark: str) -> str:
         y, x = next((y, row.index(mark)) for y, row in enumerate(rows) if mark in row)

@@ -10,8 +10,8 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import ORDER
-from gymposium.games.openspiel.wording import compact_facts
-from gymposium.games.pictures import Picture, hand, note, table
+from gymposium.games.openspiel.wording import format_compact_facts
+from gymposium.games.pictures import Picture, draw_hand, draw_note, draw_table
 from gymposium.games.protocol import Event, Style
 
 _CARDS = "JQK"
@@ -41,15 +41,15 @@ class KuhnPoker:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         return _render_view(state.information_state_string(seat), seat, style, not state.is_terminal())
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        known = compact_facts(self, state, seat)
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = format_compact_facts(self, state, seat)
         moves = known["moves"].split()
         rows = [["you" if turn % 2 == seat else "opponent", move] for turn, move in enumerate(moves)]
         chips = [1 + sum(move == "bet" for turn, move in enumerate(moves) if turn % 2 == by) for by in (seat, 1 - seat)]
         return Picture.from_parts(
-            hand([known["card"], "?"], "Cards", names=["", ""], notes=["you", "other"]),
-            table(rows or [["nobody has acted yet"]]),
-            note(f"Chips in the pot: you {chips[0]}, your opponent {chips[1]}."),
+            draw_hand([known["card"], "?"], "Cards", names=["", ""], notes=["you", "other"]),
+            draw_table(rows or [["nobody has acted yet"]]),
+            draw_note(f"Chips in the pot: you {chips[0]}, your opponent {chips[1]}."),
             told=f"Your card: {known['card']}; moves: {known['moves'] or 'none'}",
         )
 

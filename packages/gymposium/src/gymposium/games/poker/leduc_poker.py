@@ -10,8 +10,8 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import ORDER
-from gymposium.games.openspiel.wording import compact_facts
-from gymposium.games.pictures import Picture, hand, note, table
+from gymposium.games.openspiel.wording import format_compact_facts
+from gymposium.games.pictures import Picture, draw_hand, draw_note, draw_table
 from gymposium.games.protocol import Event, Style
 
 _CARDS = ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
@@ -47,10 +47,10 @@ class LeducPoker:
         legal = " ".join([_MOVES[action] for action in state.legal_actions(seat)]) if style == "compact" else ""
         return _render_view(state.information_state_string(seat), seat, style, legal)
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         view = state.information_state_string(seat)
         rounds = re.findall(r"\[Round\d: ([^\]]*)\]", view)
-        known = compact_facts(self, state, seat)
+        known = format_compact_facts(self, state, seat)
         card, public = known["card"], known["public"]
         said = [[_MOVES[int(move)] for move in moves.split()] for moves in rounds]
         rows = [
@@ -61,10 +61,10 @@ class LeducPoker:
             for number, moves in enumerate(said, start=1)
         ]
         mine, _, theirs = known.get("pot", "").partition(" ")
-        pot = [note(f"Chips in the pot: you {mine}, your opponent {theirs}.")] if mine else []
+        pot = [draw_note(f"Chips in the pot: you {mine}, your opponent {theirs}.")] if mine else []
         return Picture.from_parts(
-            hand([card, public or "?", "?"], "Cards", names=["", "", ""], notes=["yours", "public", "other"]),
-            table(rows, widths=(1, 3)),
+            draw_hand([card, public or "?", "?"], "Cards", names=["", "", ""], notes=["yours", "public", "other"]),
+            draw_table(rows, widths=(1, 3)),
             *pot,
             told=f"Your card: {card}; the public card: {public or 'not turned up yet'}",
         )

@@ -11,8 +11,8 @@ import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
-from gymposium.games.openspiel.wording import compact_facts
-from gymposium.games.pictures import Picture, hand, note, table
+from gymposium.games.openspiel.wording import format_compact_facts
+from gymposium.games.pictures import Picture, draw_hand, draw_note, draw_table
 from gymposium.games.poker.holdem import CARDS, RAISES, ROUNDS, TURNED_UP, BettingRules, Hand
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
@@ -134,8 +134,8 @@ class UniversalPoker:
             lines.append(f"{names[player]} is to act.")
         return "\n".join(lines) + "\n"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        known = compact_facts(self, state, seat)
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = format_compact_facts(self, state, seat)
         board = known["board"].split()
         rounds = [[first, known[first]] for first in known if first in ("flop", "turn", "river")]
         before = known.get("before", "").removeprefix("the flop ").removesuffix("none")
@@ -143,10 +143,12 @@ class UniversalPoker:
         parts = shares.split(" ")
         held = [" ".join(pair) for pair in zip(parts[::2], parts[1::2])]
         return Picture.from_parts(
-            hand(known["cards"].split(), f"Your cards ({self.table.seats[seat]})"),
-            hand([*board, *["?"] * (5 - len(board))], "On the table"),
-            note(f"The pot holds {chips} chips: {', '.join(held)}."),
-            table([["before the flop", before or "–"], *[[name, said or "–"] for name, said in rounds]], widths=(1, 3)),
+            draw_hand(known["cards"].split(), f"Your cards ({self.table.seats[seat]})"),
+            draw_hand([*board, *["?"] * (5 - len(board))], "On the table"),
+            draw_note(f"The pot holds {chips} chips: {', '.join(held)}."),
+            draw_table(
+                [["before the flop", before or "–"], *[[name, said or "–"] for name, said in rounds]], widths=(1, 3)
+            ),
             told=f"Your cards: {known['cards']}; on the table: {known['board'] or 'none'}; the pot: {known['pot']}",
         )
 
@@ -252,7 +254,7 @@ class UniversalPokerGame(OpenSpielGame):
         return self.world(match, history, rng)
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> UniversalPokerGame:
+def make_game(spec: GameSpec, params: Mapping[str, Any]) -> UniversalPokerGame:
     if params["betting"] == "limit":
         if params["players"] > _MOST_AT_LIMIT:
             raise BadParameter(

@@ -34,7 +34,7 @@ _OPTIONAL = {
     "view": "view(self, state, seat)  (a key of what the seat knows)",
     "tensor": "tensor(self, state, seat)  (what the seat knows, as numbers)",
     "resample": "resample(self, events, seat, rng)  (events that the seat cannot tell from these)",
-    "picture": "picture(self, state, seat, events)  (a picture of what the seat knows)",
+    "draw_picture": "draw_picture(self, state, seat, events)  (a picture of what the seat knows)",
 }
 
 
@@ -141,12 +141,12 @@ def make_game_factory(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Ma
     raises `PluginError` if a method is missing or returns a wrong value.
     """
 
-    def game(spec: GameSpec, params: Mapping[str, Any]) -> RulesGame[S]:
+    def make_game(spec: GameSpec, params: Mapping[str, Any]) -> RulesGame[S]:
         made = RulesGame(spec, params, make_rules(author, spec, params))
         _check_first_decision(made)
         return made
 
-    return game
+    return make_game
 
 
 def _check_first_decision(game: RulesGame[Any]) -> None:

@@ -13,7 +13,7 @@ from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.games.replay import CHANCE_NODE, replay_events
 from gymposium.games.rules.protocol import HasChance, HasPictures, HasResample, HasTensor, HasView, Rules, RulesError, S
-from gymposium.util.streams import draw, stream
+from gymposium.util.streams import draw_outcome, stream
 
 if TYPE_CHECKING:
     import numpy as np
@@ -186,11 +186,11 @@ class RulesMatch(Generic[S]):
             return f"{view}\nreturns {self.returns()}"
         return view
 
-    def picture(self, seat: int) -> Picture | None:
+    def draw_picture(self, seat: int) -> Picture | None:
         author = self.game.author
         if not isinstance(author, HasPictures):
             return None
-        return author.picture(self.state, seat, () if self.game.hides else self.events)
+        return author.draw_picture(self.state, seat, () if self.game.hides else self.events)
 
     def tensor(self, seat: int) -> np.ndarray:
         return self.game.make_tensor(self.state, seat)
@@ -264,7 +264,7 @@ class RulesMatch(Generic[S]):
                     raise BadRecord("The record ends before a chance outcome. Pass the match's seed to continue.")
                 self._rng = stream(self.seed, "chance")
             outcomes = self.game.list_outcomes(self.state)
-            chosen = draw([(number, chance) for number, (_, chance) in enumerate(outcomes)], self._rng)
+            chosen = draw_outcome([(number, chance) for number, (_, chance) in enumerate(outcomes)], self._rng)
             self._apply_chance(outcomes[chosen][0])
         if self.game.moves is not None:
             for seat in self._to_move:

@@ -122,7 +122,7 @@ class HasResample(Protocol):
 class HasPictures(Protocol):
     """Optional protocol: rules that draw pictures for people in a browser."""
 
-    def picture(self, state: object, seat: int, events: Sequence[Event], /) -> Picture:
+    def draw_picture(self, state: object, seat: int, events: Sequence[Event], /) -> Picture:
         """Return a picture of this seat's view of the position (`gymposium.games.protocol.PictureMatch`).
 
         `events` are the events so far if the game hides nothing, else ()."""

@@ -10,7 +10,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, make_openspiel_factory
 from gymposium.games.openspiel.boards import describe_turn, format_legal
-from gymposium.games.pictures import Picture, last_turn, note, pits
+from gymposium.games.pictures import Picture, draw_note, draw_pits, find_last_turn
 from gymposium.games.protocol import Event, Style
 from gymposium.games.sowing.houses import SEATS, make_compact_template, make_full_template, name_houses
 from gymposium.plugins.specs import GameSpec
@@ -78,12 +78,12 @@ class Mancala:
             f"{self._full % (*north, *south)}\n"
         )
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         north, south, stores = parse_board(state.observation_string(seat))
         upper, lower = zip(_NORTH[::-1], map(int, north)), zip(_SOUTH, map(int, south))
-        drawn = pits([*upper], [*lower], (int(stores[1]), int(stores[0])), last=last_turn(events)[-1:])
+        drawn = draw_pits([*upper], [*lower], (int(stores[1]), int(stores[0])), last=find_last_turn(events)[-1:])
         told = f"Seeds: North {' '.join(north)}, South {' '.join(south)}; stores: South {stores[0]}, North {stores[1]}"
-        return Picture.from_parts(drawn, note(f"You are {SEATS[seat]}, {_SIDES[seat]}."), told=told)
+        return Picture.from_parts(drawn, draw_note(f"You are {SEATS[seat]}, {_SIDES[seat]}."), told=told)
 
 
 def parse_board(board: str) -> tuple[list[str], list[str], tuple[str, str]]:

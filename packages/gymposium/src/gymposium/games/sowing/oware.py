@@ -11,7 +11,7 @@ import pyspiel
 
 from gymposium.errors import WrongSeat
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, make_openspiel_factory
-from gymposium.games.pictures import Picture, last_turn, note, pits
+from gymposium.games.pictures import Picture, draw_note, draw_pits, find_last_turn
 from gymposium.games.protocol import Event, Observation, Style
 from gymposium.games.sowing.houses import SEATS, make_compact_template, make_full_template, name_houses
 from gymposium.plugins.specs import GameSpec
@@ -111,16 +111,16 @@ class Oware:
             f"{stores[seat]}, your opponent {stores[1 - seat]}. The houses:\n{self._full % (*north, *south)}\n"
         )
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         board = state.observation_string(seat)[4:]
         if state.move_number() >= LIMIT:  # when the engine ends a game, it has already collected the seeds
             board = str(parse_oware_board(board).collect_seeds())
         stores, seeds = ([int(number) for number in numbers.split()] for numbers in board.split(" | "))
         south, north = seeds[: self.houses], seeds[: self.houses - 1 : -1]
         upper, lower = zip(self.rows[1][::-1], north), zip(self.rows[0], south)
-        drawn = pits([*upper], [*lower], (stores[1], stores[0]), last=last_turn(events)[-1:])
+        drawn = draw_pits([*upper], [*lower], (stores[1], stores[0]), last=find_last_turn(events)[-1:])
         return Picture.from_parts(
-            drawn, note(f"You are {SEATS[seat]}, {_SIDES[seat]}."), told=f"Seeds and stores: {board}"
+            drawn, draw_note(f"You are {SEATS[seat]}, {_SIDES[seat]}."), told=f"Seeds and stores: {board}"
         )
 
 

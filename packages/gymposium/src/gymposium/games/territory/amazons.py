@@ -25,14 +25,14 @@ from gymposium.games.openspiel.boards import (
     format_legal,
     list_letters,
 )
-from gymposium.games.pictures import Picture, disc, tile
+from gymposium.games.pictures import Picture, draw_disc, draw_tile
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _MARKS = "XO"
 
 
-_DRAWN = {"X": disc("one", "X"), "O": disc("two", "O"), "#": tile("", "line")}
+_DRAWN = {"X": draw_disc("one", "X"), "O": draw_disc("two", "O"), "#": draw_tile("", "line")}
 
 
 class Amazons:
@@ -87,7 +87,7 @@ class Amazons:
         step = "The game is over." if player < 0 else _describe_step(_MARKS[player], squares)
         return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. {step} The board:\n{self._frame.render_full(rows)}"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         board: str = state.observation_string(seat)
         chosen = get_chosen_squares(state)
         if len(chosen) == 1:  # the engine already shows the chosen amazon's square as empty

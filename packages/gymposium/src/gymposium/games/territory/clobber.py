@@ -18,13 +18,13 @@ from gymposium.games.openspiel.boards import (
     render_position,
     split_rows,
 )
-from gymposium.games.pictures import Picture, disc
+from gymposium.games.pictures import Picture, draw_disc
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "ox"
 
 
-_DRAWN = {"o": disc("one"), "x": disc("two")}
+_DRAWN = {"o": draw_disc("one"), "x": draw_disc("two")}
 
 
 class Clobber:
@@ -52,7 +52,7 @@ class Clobber:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         return render_position(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self.names)
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = split_rows(state.observation_string(seat), self.rows)
         return draw_checkered(rows, _DRAWN, events)
 

@@ -20,7 +20,7 @@ from gymposium.games.openspiel.boards import (
     format_legal,
     list_letters,
 )
-from gymposium.games.pictures import Picture, cross, edges, last_turn, note, ring
+from gymposium.games.pictures import Picture, draw_cross, draw_edges, draw_note, draw_ring, find_last_turn
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -29,7 +29,7 @@ _DRAWN = str.maketrans({"─": "-", "│": "|", "╴": " ", "╶": " ", "1": "x"
 """Translation of the engine's lines, dots and owned boxes to ASCII."""
 
 
-_OWNERS = {"x": cross(), "o": ring()}
+_OWNERS = {"x": draw_cross(), "o": draw_ring()}
 
 
 class DotsAndBoxes:
@@ -86,15 +86,15 @@ class DotsAndBoxes:
         boxes = f"Boxes: x {board.count('x')}, o {board.count('o')}."
         return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. {boxes} The board:\n{self._header}\n{drawn}\n"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         lines = state.observation_string(seat).translate(_DRAWN).split("\n")
         drawn = [name for number, name in enumerate(self.names) if self._is_drawn(lines, number)]
         owners = [[lines[2 * y + 1][4 * x + 2].strip() for x in range(self.columns)] for y in range(self.rows)]
-        board = edges(owners, _OWNERS, drawn, names=self.names, last=last_turn(events))
+        board = draw_edges(owners, _OWNERS, drawn, names=self.names, last=find_last_turn(events))
         boxes = [sum(row.count(mark) for row in owners) for mark in _MARKS]
         return Picture.from_parts(
             board,
-            note(f"Boxes: x {boxes[0]}, o {boxes[1]}."),
+            draw_note(f"Boxes: x {boxes[0]}, o {boxes[1]}."),
             told=f"Lines drawn: {' '.join(drawn) or 'none'}",
         )
 

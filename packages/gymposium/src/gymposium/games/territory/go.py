@@ -11,7 +11,7 @@ import pyspiel
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, load_engine_game
 from gymposium.games.openspiel.boards import ORDER, Frame, build_row_pattern, format_legal
-from gymposium.games.pictures import Picture, disc, grid, last_turn, note
+from gymposium.games.pictures import Picture, draw_disc, draw_grid, draw_note, find_last_turn
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -20,7 +20,7 @@ _COLOURS = ("black", "white")
 _COLUMNS = "ABCDEFGHJKLMNOPQRST"
 
 
-_STONES = {"X": disc("black"), "O": disc("white")}
+_STONES = {"X": draw_disc("black"), "O": draw_disc("white")}
 
 
 class Go:
@@ -93,15 +93,15 @@ class Go:
         repeats = f"Moves that would bring back an earlier position, a draw: {repeating}.\n" if repeating else ""
         return f"{head} The board:\n{self._frame.render_full(rows)}{repeats}"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         size = self.board_size
         rows = [line[3:] for line in state.observation_string(seat).split("\n")[2 : size + 2]]
         numbers = [str(row) for row in range(size, 0, -1)]
-        last = last_turn(events)
-        board = grid(rows, _STONES, row_names=numbers, column_names=self._columns, crossings=True, last=last)
+        last = find_last_turn(events)
+        board = draw_grid(rows, _STONES, row_names=numbers, column_names=self._columns, crossings=True, last=last)
         return Picture.from_parts(
             board,
-            *([note("The last move was a pass.")] if last.endswith("pass") else []),
+            *([draw_note("The last move was a pass.")] if last.endswith("pass") else []),
             told=f"The board, row by row from the top: {' '.join(rows)}",
         )
 
@@ -139,7 +139,7 @@ class GoGame(OpenSpielGame):
         return f"{board}{state.history()[-1:]} {legal} {self.wording.find_repetitions(state, board)}"
 
 
-def game(spec: GameSpec, params: Mapping[str, Any]) -> GoGame:
+def make_game(spec: GameSpec, params: Mapping[str, Any]) -> GoGame:
     others = {name: value for name, value in params.items() if name != "max_game_length"}
     limit: int = params["max_game_length"] or 2 * params["board_size"] ** 2
     if limit == 1:  # the engine checks for the end only from the second move on

@@ -15,7 +15,7 @@ from gymposium.games.openspiel.boards import (
     format_legal,
     list_action_names,
 )
-from gymposium.games.pictures import Picture, disc, grid, last_turn, note
+from gymposium.games.pictures import Picture, draw_disc, draw_grid, draw_note, find_last_turn
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -30,7 +30,7 @@ _RULES = (
 )
 
 
-_DRAWN = {"x": disc("one"), "o": disc("two")}
+_DRAWN = {"x": draw_disc("one"), "o": draw_disc("two")}
 
 
 class Othello:
@@ -57,13 +57,13 @@ class Othello:
         drawn = "\n".join([row[:17] for row in board.split("\n")[:9]])
         return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. {discs} The board:\n{drawn}\n"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         lines = state.observation_string(seat).replace("-", ".").split("\n")[2:10]
         rows = [line[2:17].split() for line in lines]
-        board = grid(rows, _DRAWN, row_names="12345678", column_names="abcdefgh", last=last_turn(events))
+        board = draw_grid(rows, _DRAWN, row_names="12345678", column_names="abcdefgh", last=find_last_turn(events))
         counts = [sum(row.count(mark) for row in rows) for mark in _MARKS]
         told = f"The board, row by row from the top: {' '.join(map(''.join, rows))}"
-        return Picture.from_parts(board, note(f"Discs: x {counts[0]}, o {counts[1]}."), told=told)
+        return Picture.from_parts(board, draw_note(f"Discs: x {counts[0]}, o {counts[1]}."), told=told)
 
 
 game = make_openspiel_factory("othello", Othello)

@@ -11,8 +11,8 @@ from typing import Any
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
-from gymposium.games.openspiel.wording import compact_facts
-from gymposium.games.pictures import Picture, PicturePart, hand, note, table
+from gymposium.games.openspiel.wording import format_compact_facts
+from gymposium.games.pictures import Picture, PicturePart, draw_hand, draw_note, draw_table
 from gymposium.games.protocol import Event, Style
 from gymposium.games.tricks.bridge_history import CARDS, DEALT, MOVES, ORDERS, BridgeHistory, Contract, parse_history
 from gymposium.games.tricks.deals import fill_hands
@@ -131,22 +131,22 @@ class Bridge:
             lines.append(_describe_turn(past, contract, seat))
         return "\n".join(lines) + "\n"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         past = parse_history(state.history(), self.dealer)
-        known = compact_facts(self, state, seat)
+        known = format_compact_facts(self, state, seat)
         calls = known["auction"].split()
         bids = [f"{level}{strain}" for level in range(1, 8) for strain in ("C", "D", "H", "S", "NT")]
         last = next((call for call in reversed(calls) if call in bids), "")
         gone = bids[: bids.index(last)] if last else ()
         rows = [bids[start : start + 5] for start in range(0, 35, 5)] + [["pass", "double", "redouble"]]
-        auction = [table(rows, last=last, faded=gone, places=True)] if past.contract is None else []
+        auction = [draw_table(rows, last=last, faded=gone, places=True)] if past.contract is None else []
         parts = [_draw_cards(known["hand"], "Your hand")]
         if "dummy" in known and past.contract is not None and seat != past.contract.dummy:
             parts.append(_draw_cards(known["dummy"], f"The dummy's hand ({SEATS[past.contract.dummy]})"))
         tricks = draw_tricks(past.tricks, seat, f"Tricks taken: {known['taken']}") if "taken" in known else []
         contract = f"\nContract: {known['contract']}" if "contract" in known else ""
         return Picture.from_parts(
-            note(f"Auction, from {SEATS[self.dealer]}: {known['auction'] or 'no call yet'}{contract}"),
+            draw_note(f"Auction, from {SEATS[self.dealer]}: {known['auction'] or 'no call yet'}{contract}"),
             *auction,
             *tricks,
             *parts,
@@ -203,7 +203,7 @@ def _describe_turn(past: BridgeHistory, contract: Contract, seat: int) -> str:
 def _draw_cards(cards: str, title: str) -> PicturePart:
     """Return a picture of a hand given as the engine's card names: `SA HK`."""
     names = cards.split()
-    return hand([card[1] + card[0].lower() for card in names], title, names=names)
+    return draw_hand([card[1] + card[0].lower() for card in names], title, names=names)
 
 
 class BridgeGame(OpenSpielGame):

@@ -23,17 +23,17 @@ def deal_cards(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.R
     order = sorted(groups.items(), key=lambda group: (len(group[0]), group[0]))
 
     @cache
-    def ways(index: int, rooms: Places) -> int:
+    def count_ways(index: int, rooms: Places) -> int:
         """Count the ways to fill the remaining capacities with the card groups from `index` on."""
         if index == len(order):
             return int(not any(rooms))
-        return sum(weight for _, weight in splits(index, rooms))
+        return sum(weight for _, weight in iterate_splits(index, rooms))
 
-    def splits(index: int, rooms: Places) -> Iterator[tuple[Places, int]]:
+    def iterate_splits(index: int, rooms: Places) -> Iterator[tuple[Places, int]]:
         """Yield the possible splits of a group over the places, each with the number of deals that use it."""
         places, group = order[index]
         for shares in _split_count(len(group), places, rooms):
-            weight = ways(index + 1, tuple([room - share for room, share in zip(rooms, shares, strict=True)]))
+            weight = count_ways(index + 1, tuple([room - share for room, share in zip(rooms, shares, strict=True)]))
             left = len(group)
             for share in shares:
                 weight *= comb(left, share)
@@ -44,7 +44,7 @@ def deal_cards(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.R
     hands: list[list[Card]] = [[] for _ in rooms]
     rest = tuple(rooms)
     for index, (_, group) in enumerate(order):
-        choices, weights = zip(*splits(index, rest), strict=True)
+        choices, weights = zip(*iterate_splits(index, rest), strict=True)
         [shares] = rng.choices(choices, weights)
         rng.shuffle(group)
         start = 0

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, make_openspiel_factory
-from gymposium.games.openspiel.wording import compact_facts
-from gymposium.games.pictures import Picture, hand, note, table
+from gymposium.games.openspiel.wording import format_compact_facts
+from gymposium.games.pictures import Picture, draw_hand, draw_note, draw_table
 from gymposium.games.protocol import Event, Style
 from gymposium.games.tricks.deals import fill_hands
 from gymposium.games.tricks.euchre_history import (
@@ -120,16 +120,16 @@ class Euchre:
             )
         return "\n".join(lines) + "\n"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         past = parse_history(state.history(), self.lone_defender)
-        known = compact_facts(self, state, seat)
+        known = format_compact_facts(self, state, seat)
         held = known["hand"].split()
         said = [move for move in known.get("legal", "").split() if move not in held]
         return Picture.from_parts(
-            note("\n".join([f"{key} {known[key]}" for key in ("dealer", "bids", "trump") if known.get(key)])),
+            draw_note("\n".join([f"{key} {known[key]}" for key in ("dealer", "bids", "trump") if known.get(key)])),
             *draw_tricks(past.tricks, seat, f"Tricks taken: {known['taken']}"),
-            *([table([said], places=True)] if said else []),
-            hand(held, "Your hand"),
+            *([draw_table([said], places=True)] if said else []),
+            draw_hand(held, "Your hand"),
             told=f"Your hand: {known['hand'] or 'empty'}; tricks taken: {known['taken']}",
         )
 

@@ -11,7 +11,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
 from gymposium.games.openspiel.boards import format_legal
-from gymposium.games.pictures import Picture, hand, note
+from gymposium.games.pictures import Picture, draw_hand, draw_note
 from gymposium.games.protocol import Event, Style
 from gymposium.games.tricks.hearts_deals import redeal
 from gymposium.games.tricks.trick import (
@@ -143,15 +143,15 @@ class Hearts:
             lines += self._describe_inferences(tricks, names)
         return "\n".join(lines) + "\n"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         view = _parse_view(state.information_state_string(seat))
         held = [] if state.is_terminal() else list(view.hand)
         points = ", ".join([f"{name} {n}" for name, n in zip(NAMES[seat], view.points, strict=True)])
-        chosen = [note(f"Cards that you pass: {' '.join(view.passed) or 'none yet'}")] if not view.tricks else []
+        chosen = [draw_note(f"Cards that you pass: {' '.join(view.passed) or 'none yet'}")] if not view.tricks else []
         return Picture.from_parts(
             *draw_tricks(view.tricks, seat, f"Points: {points}"),
             *chosen,
-            hand(held, "Your hand"),
+            draw_hand(held, "Your hand"),
             told=f"Your hand: {' '.join(held) or 'empty'}; points: {points}",
         )
 

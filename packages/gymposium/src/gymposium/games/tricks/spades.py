@@ -10,8 +10,8 @@ from typing import Any
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
-from gymposium.games.openspiel.wording import compact_facts
-from gymposium.games.pictures import Picture, hand, table
+from gymposium.games.openspiel.wording import format_compact_facts
+from gymposium.games.pictures import Picture, draw_hand, draw_table
 from gymposium.games.protocol import Event, Style
 from gymposium.games.tricks.deals import fill_hands
 from gymposium.games.tricks.trick import (
@@ -104,18 +104,20 @@ class Spades:
             )
         return "\n".join(lines) + "\n"
 
-    def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        known = compact_facts(self, state, seat)
+    def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
+        known = format_compact_facts(self, state, seat)
         said = known["bids"].split()
         tricks = _ORDER.tricks([_CARDS[action] for action in state.history()[_PLAYS:]], 0)
         names = NAMES[seat]
         bids = [*said, *["–"] * (4 - len(said))]
-        bidding = [table([_MOVES[_NIL : _NIL + 7], _MOVES[_NIL + 7 : _NIL + 14]], places=True)] if len(said) < 4 else []
+        bidding = (
+            [draw_table([_MOVES[_NIL : _NIL + 7], _MOVES[_NIL + 7 : _NIL + 14]], places=True)] if len(said) < 4 else []
+        )
         return Picture.from_parts(
-            table([bids], head=[f"{name} bids" if name != "you" else "you bid" for name in names]),
+            draw_table([bids], head=[f"{name} bids" if name != "you" else "you bid" for name in names]),
             *bidding,
             *draw_tricks(tricks, seat, f"Tricks taken: {known['taken']}"),
-            hand(known["hand"].split(), "Your hand"),
+            draw_hand(known["hand"].split(), "Your hand"),
             told=f"Your hand: {known['hand'] or 'empty'}; bids: {known['bids'] or 'none'}; taken: {known['taken']}",
         )
 

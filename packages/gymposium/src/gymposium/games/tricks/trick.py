@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from gymposium.games.pictures import PicturePart, hand, note
+from gymposium.games.pictures import PicturePart, draw_hand, draw_note
 
 RANKS = "23456789TJQKA"
 SEATS = ("North", "East", "South", "West")
@@ -124,7 +124,7 @@ def format_tricks(tricks: Sequence[Trick]) -> str:
 def draw_tricks(tricks: Sequence[Trick], seat: int, taken: str) -> list[PicturePart]:
     """Return picture parts for the last trick and the tricks taken, with seat names from this seat's perspective."""
     if not tricks:
-        return [note("No card is played yet.")]
+        return [draw_note("No card is played yet.")]
     last = tricks[-1]
     names = [NAMES[seat][by] for by in last.seats]
     won = [card for by, card in zip(last.seats, last.cards) if by == last.winner]
@@ -132,4 +132,4 @@ def draw_tricks(tricks: Sequence[Trick], seat: int, taken: str) -> list[PictureP
     title = f"Trick {len(tricks)}, {whose}"
     shown = [card if card[1:] in SUIT_NAMES else card[1] + card[0].lower() for card in last.cards]
     marked = [card if card[1:] in SUIT_NAMES else card[1] + card[0].lower() for card in won]
-    return [hand(shown, title, names=[""] * 4, last=marked, notes=names, wide=48), note(taken)]
+    return [draw_hand(shown, title, names=[""] * 4, last=marked, notes=names, wide=48), draw_note(taken)]

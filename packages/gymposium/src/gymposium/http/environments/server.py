@@ -69,7 +69,7 @@ class _Server:
         with self._writing:
             self._write(played)
 
-    def _game(self, connection: Request | WebSocket) -> str:
+    def _parse_game(self, connection: Request | WebSocket) -> str:
         """Return the game name in the address. Raises `RequestRefusal` if it is not offered."""
         name = connection.path_params.get("game") or connection.query_params.get("game") or self._offer.first
         try:
@@ -82,7 +82,7 @@ class _Server:
 
     async def metadata(self, request: Request) -> Response:
         """Describe the environment in the format of OpenEnv's `EnvironmentMetadata`."""
-        game = self._offer.game(self._game(request))
+        game = self._offer.game(self._parse_game(request))
         offered = ", ".join(dict.fromkeys(game.name for game in self._offer.games.values()))
         readme = (
             f"{game.rules(0)}\nGames on this server: {offered}.\nOpponents: {', '.join(self._offer.opponents)}.\n"
@@ -101,7 +101,7 @@ class _Server:
 
     async def schema(self, request: Request) -> Response:
         """Return the schemas of actions, observations and states, which are the same for all games."""
-        self._game(request)
+        self._parse_game(request)
         return JSONResponse(SCHEMAS)
 
     # -- over a websocket
@@ -109,14 +109,14 @@ class _Server:
     async def play(self, socket: WebSocket) -> None:
         """Play with one client until it disconnects, times out, or sends close."""
         try:
-            session = EnvSession(self._offer, self._game(socket), self._record)
+            session = EnvSession(self._offer, self._parse_game(socket), self._record)
         except RequestRefusal as refused:
             await socket.send_denial_response(refused.response())
             return
         await socket.accept()
         try:
             if self._open >= self._sessions:
-                await socket.send_text(self._server_full().message())
+                await socket.send_text(self._make_full_error().message())
             else:
                 self._open += 1
                 try:
@@ -129,7 +129,7 @@ class _Server:
         except (WebSocketDisconnect, TimeoutError):
             pass  # the client has disconnected, or does not read
 
-    def _server_full(self) -> WireError:
+    def _make_full_error(self) -> WireError:
         return WireError(
             "CAPACITY_REACHED",
             f"This server is at its limit of {quantity(self._sessions, 'client')}. Try again later.",

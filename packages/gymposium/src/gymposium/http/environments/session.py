@@ -67,11 +67,11 @@ class EnvSession:
         if table.error is not None:
             self._break_off(table)
         if table.played is not None:  # the match ended before this seat was asked
-            return self._outcome(table)
+            return self._make_outcome(table)
         text, info = table.observe()
         if table.error is not None:
             self._break_off(table)
-        return self._observation(text, info, None, done=False)
+        return self._make_observation(text, info, None, done=False)
 
     def step(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Play one reply, and continue to this seat's next decision or the end.
@@ -85,7 +85,7 @@ class EnvSession:
         with self._contain_failures():
             table.step(Reply(text))
             table.advance()
-        return self._outcome(table)
+        return self._make_outcome(table)
 
     def close(self) -> None:
         """Release an unfinished match's resources, such as a server."""
@@ -103,14 +103,14 @@ class EnvSession:
             "done": table is not None and table.needs_reset,
         }
 
-    def _outcome(self, table: LearnerTable) -> dict[str, Any]:
+    def _make_outcome(self, table: LearnerTable) -> dict[str, Any]:
         text, reward, done, _, info = table.outcome()
         if table.error is not None:
             self._break_off(table)
         if table.played is not None:
             self._keep(table.played)
         info.pop("tools", None)  # they are in the first observation
-        return self._observation(text, info, reward, done=done)
+        return self._make_observation(text, info, reward, done=done)
 
     @contextmanager
     def _contain_failures(self) -> Iterator[None]:
@@ -135,7 +135,7 @@ class EnvSession:
         what = "world" if table.error.is_world_failure else "engine"
         raise WireError("EXECUTION_ERROR", f"The match broke off: the {what} of {self._name} failed. Send reset.")
 
-    def _observation(self, text: str, info: dict[str, Any], reward: float | None, *, done: bool) -> dict[str, Any]:
+    def _make_observation(self, text: str, info: dict[str, Any], reward: float | None, *, done: bool) -> dict[str, Any]:
         moves = info.pop("legal_moves", None)
         assert self._table is not None
         metadata = {"episode_id": self._episode, "match": self._table.job.id, "game": self._name, **info}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gymposium.errors import GymposiumError
-from gymposium.util.strict_json import bounded_json
+from gymposium.util.strict_json import parse_bounded_json
 
 ErrorCode = Literal[
     "INVALID_JSON", "UNKNOWN_TYPE", "VALIDATION_ERROR", "EXECUTION_ERROR", "CAPACITY_REACHED", "SESSION_ERROR"
@@ -47,7 +47,7 @@ class Incoming:
     def parse(cls, text: str) -> Incoming:
         """Parse a message. Raises `WireError` for an invalid one."""
         try:
-            sent = bounded_json(text)
+            sent = parse_bounded_json(text)
         except ValueError as error:
             raise WireError("INVALID_JSON", f"Invalid JSON: {error}. Send one JSON object per message.") from None
         if not isinstance(sent, dict):

@@ -15,7 +15,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Match
-from gymposium.util.streams import draw
+from gymposium.util.streams import draw_outcome
 
 UCT_C = 2.0
 ROLLOUTS = 1
@@ -121,7 +121,7 @@ class EngineWorld:
         else:
             state.apply_actions([moves.get(seat, pyspiel.INVALID_ACTION) for seat in range(self._game.seats)])
         while state.is_chance_node():
-            state.apply_action(draw(state.chance_outcomes(), self._rng))
+            state.apply_action(draw_outcome(state.chance_outcomes(), self._rng))
 
     def returns(self) -> tuple[float, ...]:
         return tuple(self._state.returns())
@@ -130,6 +130,6 @@ class EngineWorld:
         return EngineWorld(self._game, self._state.clone(), rng)
 
 
-def to_engine_worlds(worlds: Sequence[Match]) -> list[EngineWorld]:
+def convert_to_engine_worlds(worlds: Sequence[Match]) -> list[EngineWorld]:
     """Return the same worlds with numbered moves, or [] if they are not OpenSpiel matches."""
     return [EngineWorld(w.game, w.state, random.Random(0)) for w in worlds if type(w) is OpenSpielMatch]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gymposium.errors import NoSampler
 from gymposium.games.protocol import Game
-from gymposium.plugins.command_line import command_line
+from gymposium.plugins.command_line import format_command_line
 from gymposium.plugins.names import parse_name
 from gymposium.util.visible import quantity
 
@@ -35,7 +35,7 @@ def check_searchable(game: Game, player: str) -> None:
     if game.spec.free_text:
         raise NoSampler(
             f"{player} does not play {game.name}, because it is a free-text game without moves to search. Use a person "
-            f"({command_line('play', game.name)}) or a language model (lm:MODEL)."
+            f"({format_command_line('play', game.name)}) or a language model (lm:MODEL)."
         )
     base, _ = parse_name(game.name)
     engine = base.removeprefix("openspiel:") if base.startswith("openspiel:") else ""

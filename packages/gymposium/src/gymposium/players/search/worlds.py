@@ -74,7 +74,7 @@ class Worlds:
         """Continue `start`, which matches `items[:at]`, to the end of the log, and return the resulting world.
 
         Returns None if no world is found before `stop` steps are left."""
-        branch = [(start, at, self._joint_moves(start, at, items, rng))]
+        branch = [(start, at, self._list_joint_moves(start, at, items, rng))]
         while branch:
             match, at, moves = branch[-1]
             if at == len(items) and self._seat in match.to_move():
@@ -93,7 +93,7 @@ class Worlds:
             child.apply(joint)
             after = self._match_view(child.view(self._seat), at + (self._seat in joint), items)
             if after:
-                branch.append((child, after, self._joint_moves(child, after, items, rng)))
+                branch.append((child, after, self._list_joint_moves(child, after, items, rng)))
         return None
 
     def _match_view(self, view: str, at: int, items: Sequence[Item]) -> int:
@@ -105,7 +105,7 @@ class Worlds:
             last -= 1
         return at if items[last].text == view else 0
 
-    def _joint_moves(
+    def _list_joint_moves(
         self, match: Match, at: int, items: Sequence[Item], rng: random.Random
     ) -> Iterator[dict[int, str]]:
         """Yield joint moves to try: the seat's actual move, with random moves for the others."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import GymposiumError, LoggerError, MissingExtra, describe
+from gymposium.errors import GymposiumError, LoggerError, MissingExtra, describe_error
 from gymposium.plugins.first_party import make_unknown_name
 from gymposium.plugins.host import host
 from gymposium.runs.loggers.protocol import Logger, LoggerStart, Metrics
@@ -58,7 +58,7 @@ def _wrap_errors(name: str, what: str, then: str) -> Iterator[None]:
         raise
     except Exception as error:  # a service's library may raise anything
         raise LoggerError(
-            f"Logger {name} {what}: {describe(error).rstrip('.')}. Fix it, or remove [loggers.{name}] from the "
+            f"Logger {name} {what}: {describe_error(error).rstrip('.')}. Fix it, or remove [loggers.{name}] from the "
             f"config, and {then}."
         ) from error
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gymposium.util.strict_json import strict_json
+from gymposium.util.strict_json import parse_strict_json
 
 NO_CALL = 'This is not a call of a tool. Write a line of JSON: {"name": "...", "arguments": {...}}'
 """Hint for a person whose text is not a tool call."""
@@ -46,4 +46,4 @@ def parse_calls(move: str) -> tuple[Call, ...]:
     """Parse the calls in a move: one or more JSON objects, one per line.
 
     Raises `ValueError` for any other text: invalid JSON, a duplicate key, `NaN`, or another form."""
-    return tuple(Call.parse(strict_json(line, any_integer=True)) for line in move.strip().split("\n"))
+    return tuple(Call.parse(parse_strict_json(line, any_integer=True)) for line in move.strip().split("\n"))

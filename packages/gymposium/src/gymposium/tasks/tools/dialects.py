@@ -17,7 +17,7 @@ from gymposium.errors import UnknownName
 from gymposium.tasks.tools.calls import Call
 from gymposium.tasks.tools.merging import list_types
 from gymposium.tasks.tools.tool import Tool
-from gymposium.util.strict_json import build_object, strict_json
+from gymposium.util.strict_json import build_object, parse_strict_json
 
 
 class Dialect(Protocol):
@@ -47,7 +47,7 @@ class Hermes:
 
     def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
         return tuple(
-            Call.parse(strict_json(inside, any_integer=True))
+            Call.parse(parse_strict_json(inside, any_integer=True))
             for inside in _split_tags(text, "<tool_call>", "</tool_call>")
         )
 
@@ -64,7 +64,7 @@ class Llama:
     example = '{"name": "...", "parameters": {...}}'
 
     def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
-        return (Call.parse(strict_json(text, any_integer=True), "parameters"),)
+        return (Call.parse(parse_strict_json(text, any_integer=True), "parameters"),)
 
     def write(self, calls: Sequence[Call]) -> str:
         if len(calls) != 1:
@@ -248,7 +248,7 @@ def _parse_value(tool: Tool | None, name: str, text: str) -> Any:
     if not types or types == {"string"}:
         return text
     try:
-        value = strict_json(text, any_integer=True)
+        value = parse_strict_json(text, any_integer=True)
     except ValueError:
         if "string" in types:
             return text

@@ -78,7 +78,7 @@ def find_objection(text: str, value: Any) -> str | None:
     return reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 1]}…"
 
 
-def sample(text: str, words: Sequence[str], rng: random.Random) -> dict[str, Any]:
+def sample_object(text: str, words: Sequence[str], rng: random.Random) -> dict[str, Any]:
     """Return a random object, which matches the schema if a few tries find such an object."""
     document = json.loads(text)
     kind = _find_draft(document) or Draft202012Validator

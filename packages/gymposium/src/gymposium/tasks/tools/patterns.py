@@ -89,11 +89,11 @@ def _list_characters(operator: str, argument: Any) -> str:
         return _PRINTABLE.replace(chr(argument), "")
     parts = [(kind.name, value) for kind, value in argument]
     negated = parts[0][0] == "NEGATE"
-    within = "".join(_category_characters(kind, value) for kind, value in parts if kind != "NEGATE")
+    within = "".join(_list_category_characters(kind, value) for kind, value in parts if kind != "NEGATE")
     return "".join(one for one in _PRINTABLE if one not in within) if negated else within
 
 
-def _category_characters(kind: str, value: Any) -> str:
+def _list_category_characters(kind: str, value: Any) -> str:
     match kind:
         case "LITERAL":
             return chr(value)

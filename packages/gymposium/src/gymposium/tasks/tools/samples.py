@@ -107,7 +107,7 @@ class ValueSampler:
             return flat["const"]
         if "enum" in flat:
             return self._pick(flat["enum"])
-        types = list_types(flat) or _likely_types(flat)
+        types = list_types(flat) or _list_likely_types(flat)
         match types[0] if len(types) == 1 else self._pick(types):
             case "object":
                 return self._draw_object(flat, depth)
@@ -173,7 +173,7 @@ class ValueSampler:
             if len(made) >= least:
                 break
             name = self._draw_name(schema, depth)
-            self._add(made, name, self._property_schema(schema, name), depth, needed=False)
+            self._add(made, name, self._find_property_schema(schema, name), depth, needed=False)
         return made
 
     def _add_required(self, made: dict[str, Any], schema: Mapping[str, Any], needed: Iterable[str], depth: int) -> None:
@@ -187,7 +187,7 @@ class ValueSampler:
                 return
             name = waiting.pop()
             if name not in made:
-                self._add(made, name, self._property_schema(schema, name), depth, needed=True)
+                self._add(made, name, self._find_property_schema(schema, name), depth, needed=True)
 
     def _add(self, made: dict[str, Any], name: str, schema: Any, depth: int, *, needed: bool) -> None:
         try:
@@ -196,7 +196,7 @@ class ValueSampler:
             if needed:
                 raise
 
-    def _property_schema(self, schema: Mapping[str, Any], name: str) -> Any:
+    def _find_property_schema(self, schema: Mapping[str, Any], name: str) -> Any:
         """Return the schema of a property, which need not be listed in `properties`."""
         if name in (properties := schema.get("properties", {})):
             return properties[name]
@@ -315,7 +315,7 @@ class ValueSampler:
         return low + int(self._rng.random() * (high - low + 1))
 
 
-def _likely_types(schema: Mapping[str, Any]) -> Sequence[str]:
+def _list_likely_types(schema: Mapping[str, Any]) -> Sequence[str]:
     """Return the likely value types of a schema without `type`, judging by its keywords. The default is text."""
     hinted = next((name for name, hints in _HINTS.items() if any(hint in schema for hint in hints)), None)
     if hinted is not None:

@@ -34,12 +34,12 @@ def _list_names(schema: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _format_lines(schema: Mapping[str, Any]) -> Iterable[str]:
-    yield f"  Arguments: {_json(_get_properties(schema))}\n"
+    yield f"  Arguments: {_dump_json(_get_properties(schema))}\n"
     required = _get_required(schema)
     if required and not {*_get_properties(schema)} <= {*required}:
         yield f"  Required: {', '.join(required)}\n"
     if rest := list_further_keywords(schema):
-        yield f"  Also holds: {_json(rest)}\n"
+        yield f"  Also holds: {_dump_json(rest)}\n"
 
 
 def list_further_keywords(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,5 +61,5 @@ def _get_required(schema: Mapping[str, Any]) -> list[str]:
     return [str(name) for name in given] if isinstance(given, list | tuple) else []
 
 
-def _json(value: Any) -> str:
+def _dump_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -102,7 +102,7 @@ def check_uses(found: Sequence[Token], parts: dict[str, range]) -> None:
     """Raise `QueryRefusal` if common table expressions would be expanded too often."""
     known: dict[str, int] = {}
 
-    def copies(places: range, inside: tuple[str, ...]) -> int:
+    def count_copies(places: range, inside: tuple[str, ...]) -> int:
         total = 0
         for n in places:
             name = found[n].text
@@ -110,11 +110,11 @@ def check_uses(found: Sequence[Token], parts: dict[str, range]) -> None:
                 if name in inside[:-1]:
                     return MAX_USES + 1  # two parts that use each other
                 if name not in inside and name not in known:
-                    known[name] = 1 + copies(parts[name], (*inside, name))
+                    known[name] = 1 + count_copies(parts[name], (*inside, name))
                 total += known.get(name, 0)  # a recursive part reads its own rows without a copy
         return total
 
-    if copies(range(len(found)), ()) > MAX_USES:
+    if count_copies(range(len(found)), ()) > MAX_USES:
         raise QueryRefusal(
             f"The parts of WITH are used more than {MAX_USES} times, counting uses in parts that are used."
         )
