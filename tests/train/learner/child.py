@@ -194,7 +194,7 @@ def moving(
             found["imitated"] = mine.imitate([(row.prompt, (9,)) for row in rows[:3]], 1e-3)
             found["validated"] = mine.validate([Demonstration(row.prompt, (9,)) for row in rows[:3]])._asdict()
             step(1)
-            mine.refresh_reference()
+            mine.refresh_reference(0.5)
             found["checkpoint"] = {name: tensor.clone() for name, tensor in mine.tensors()}
         else:
             mine.load(going_on)

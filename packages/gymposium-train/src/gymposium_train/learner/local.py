@@ -106,8 +106,8 @@ class LocalLearner:
         self._masters = MasterWeights(self.named) if self.is_sharded else masters
         self.critic = ValueHead(model, self.loss.critic.unit) if self.loss.critic is not None else None
         averaged = self.loss.kl is not None and self.loss.kl.refresh_share < 1.0
-        masters = self._masters.named if averaged else self.named
-        self.reference = Reference(self.named, masters) if self.loss.needs_reference else None
+        copied = self._masters.named if averaged else self.named
+        self.reference = Reference(self.named, copied) if self.loss.needs_reference else None
         self.policy_version = 0
         self._stepper = Stepper(
             self._masters.named,
