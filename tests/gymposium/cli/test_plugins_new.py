@@ -84,6 +84,7 @@ def _files(folder: Path, package: str) -> list[Path]:
     return [file.relative_to(folder) for file in (folder / package).rglob("*") if file.is_file()]
 
 
+@pytest.mark.slow
 def test_generated_world_passes_its_own_tests(gymposium: Run, tmp_path: Path) -> None:
     made = gymposium("plugins", "new", "city-archive", "--world", "--namespace", "me")
     assert made.returncode == 0, made.stderr
