@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from gymposium_agents.chat.small_size import SmallModel
 
 RANK = 8
+MAX_NUM_SEQS = 48
+"""Not the default of servers or clients."""
 FIRST, SECOND = Policy("learner", 1), Policy("learner", 2)
 VOCABULARY = 300
 
@@ -70,7 +72,8 @@ def make_adapter(model: Path, directory: Path, rank: int) -> Path:
 
 @pytest.fixture(scope="session")
 def server(model_directory: Path) -> Iterator[Server]:
-    with run_server(ServerSettings(str(model_directory), lora_rank=RANK, kv_cache_gib=1)) as started:
+    settings = ServerSettings(str(model_directory), lora_rank=RANK, kv_cache_gib=1, max_num_seqs=MAX_NUM_SEQS)
+    with run_server(settings) as started:
         yield started
 
 

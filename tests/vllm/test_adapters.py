@@ -17,11 +17,10 @@ from gymposium_agents.engines.protocol import AdapterHost, ConcurrentTokenEngine
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_agents.engines.vllm.serving import compute_digest
-from gymposium_agents.engines.vllm.settings import ServerSettings
 from gymposium_agents.lora.files import WEIGHTS
 from gymposium_agents.models.small import make_small_model
 
-from .conftest import FIRST, SECOND, make_adapter
+from .conftest import FIRST, MAX_NUM_SEQS, SECOND, make_adapter
 
 MakeRequest = Callable[..., TokenRequest]
 
@@ -82,7 +81,7 @@ def test_server_reports_digests_and_concurrency(engine: VllmEngine, adapters: di
         assert engine.digest(policy) == compute_digest(load_file(adapters[policy] / WEIGHTS))
     assert engine.digest(FIRST) != engine.digest(SECOND)
     assert engine.digest(BASE) is None
-    assert engine._fleet.members[0].connection.at_once == ServerSettings("m").max_num_seqs
+    assert engine._fleet.members[0].connection.at_once == MAX_NUM_SEQS
 
 
 def test_unknown_adapter_is_an_error(engine: VllmEngine, make_request: MakeRequest, warm: Sampling) -> None:

@@ -123,7 +123,7 @@ def test_publishing_skips_a_dead_server_until_it_returns(
 def test_run_is_unchanged_if_a_server_dies_mid_step(
     servers: list[Server], model_directory: Path, tmp_path: Path
 ) -> None:
-    config = config_for(model_directory, url=",".join(server.url for server in servers))
+    config = config_for(model_directory, url=",".join(server.url for server in servers), reproducible=True)
     undisturbed = trajectories(config, tmp_path / "undisturbed", lambda step, asked: None)
 
     def kill_one(step: int, asked: int) -> None:
