@@ -70,7 +70,7 @@ def settled(how: dict[str, Any]) -> tuple[Optimizer, Callable[[], Any], int, int
         made = model(vocabulary, size, tied=True).to(dtype)
         return attach_lora(made, rank=32, alpha=64, seed=0).to(dtype) if lora else made
 
-    return settings, make, vocabulary, settings.token_budget // 8 - REPLY
+    return settings, make, vocabulary, settings.tokens_per_pass // 8 - REPLY
 
 
 def estimate(how: dict[str, Any]) -> float:
