@@ -89,7 +89,7 @@ class MatchRollouts:
         matches, broken = int(rollout.metrics["rollout/matches"]), sum(rollout.broken.values())
         if broken > self.most_broken * (matches + broken):
             raise GymposiumError(
-                f"{broken} of {quantity(matches, 'match')} of step {step + 1} broke off, more than "
+                f"{broken} of {quantity(matches + broken, 'match')} of step {step + 1} broke off, more than "
                 f"rollout.most_broken={self.most_broken:g} allows. Raise it, or fix the most frequent cause: "
                 f"{next(iter(rollout.broken))}"
             )

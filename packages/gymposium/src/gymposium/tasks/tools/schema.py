@@ -88,7 +88,7 @@ class Schema:
         If no match is found within the limits, the object may violate the schema."""
         source = rng if self.is_plain else random.Random(rng.getrandbits(64))
         try:
-            return self._evaluate(_import_evaluation().sample, words, source)
+            return self._evaluate(_import_evaluation().sample_object, words, source)
         except CallFailed:
             return {}
 
