@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Task", "decode_task", "encode_game", "evaluate"]
 
-_MODULES = {"Task": "tasks", "decode": "tasks", "encode": "tasks", "evaluate": "evaluation"}
+_MODULES = {"Task": "tasks", "decode_task": "tasks", "encode_game": "tasks", "evaluate": "evaluation"}
 
 
 def __dir__() -> list[str]:
