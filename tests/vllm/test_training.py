@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,6 @@ from gymposium_train.config.schedules import RunProgress
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.rollout import LocalExecutor, MatchPlanner, MatchRollouts
-from gymposium_train.rollout.ahead import RolloutPrefetcher
 from gymposium_train.run.loop import Training
 
 from .conftest import RANK
@@ -73,10 +72,16 @@ def training(config: TrainConfig, run: Path) -> Iterator[tuple[Training, LoadedM
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.from_config(config))
     games = [load_game(name) for name in config.games]
     with make_trainee(config, run, LocalModel(config, loaded, learner), games) as trainee:
-        source = MatchRollouts(MatchPlanner(config, games, trainee.players), LocalExecutor(config.engine.schedule))
+        source = MatchRollouts(
+            MatchPlanner(config, games, trainee.players),
+            LocalExecutor(config.engine.schedule),
+            staleness=config.engine.staleness,
+            steps=config.steps,
+        )
         paid, credit = CheckedReward("odd", count_odd_tokens), make_credit(config.credit)
         made = {"trainee": trainee, "source": source, "credit": credit, "reward": paid, "pace": RunProgress(config)}
-        yield Training(config=config, **made), loaded
+        with closing(source):
+            yield Training(config=config, **made), loaded
 
 
 def count_odd_tokens(group: Sequence[Trajectory]) -> list[Reward]:
@@ -96,25 +101,22 @@ def test_each_update_reaches_the_server(server: Server, model_directory: Path, t
     config = config_for(model_directory, url=server.url, staleness=staleness)
     with training(config, tmp_path) as (run, _):
         assert run.trainee.publish()["sync/canary"] < 1e-4
-        steps, versions = range(config.steps), [run.trainee.policy]
-        with RolloutPrefetcher(run.play, staleness, steps) as ahead:
-            for step in steps:
-                rollout, behind = ahead.take(step)
-                sampled = policies(rollout)
-                assert sampled <= {versions[step - behind], versions[-1]}
-                assert len(sampled) == 1
-                metrics = run.learn(step, rollout)
-                if staleness == 0:
-                    assert metrics["train/first_log_ratio"] < 1e-4
-                metrics |= run.trainee.publish()
-                assert metrics["sync/canary"] < 1e-4
-                ahead.published(step)
-                versions.append(run.trainee.policy)
+        versions = [run.trainee.policy]
+        for step in range(config.steps):
+            rollout = run.play(step)
+            assert policies(rollout) == {versions[step - rollout.staleness]}
+            metrics = run.learn(step, rollout)
+            if staleness == 0:
+                assert metrics["train/first_log_ratio"] < 1e-4
+            metrics |= run.trainee.publish()
+            assert metrics["sync/canary"] < 1e-4
+            run.source.published(step + 1)
+            versions.append(run.trainee.policy)
         assert len(set(versions)) == config.steps + 1
-        assert behind == staleness
+        assert rollout.staleness == staleness
         there = served(server.url)
         assert str(versions[-1]) in there
-        assert len([name for name in there if name.startswith(f"{versions[0].name}-v")]) <= staleness + 2 + 2
+        assert len([name for name in there if name.startswith(f"{versions[0].name}-v")]) <= 2 * staleness + 2 + 2
         assert there[str(versions[-1])] == str(
             tmp_path / "versions" / f"{versions[0].name}-v{UPDATES * config.steps:06d}"
         )
@@ -136,10 +138,10 @@ def test_run_starts_and_stops_its_server(model_directory: Path, tmp_path: Path) 
     with training(config, tmp_path) as (run, loaded):
         [settings] = make_server_settings(make_engine_start(config, loaded), VllmSettings())
         assert (settings.lora_rank, settings.max_loras, settings.dtype) == (RANK, 4, "float32")
-        for _ in range(2):
+        for step in range(2):
             assert run.trainee.publish()["sync/canary"] < 1e-4
             kept = run.trainee.players.keep()
-            run.learn(0, run.play(0))
+            run.learn(step, run.play(step))
         [url] = run.trainee.engine.urls
         assert set(served(url)) == {"learner-v0", str(kept)}
         assert json.loads((tmp_path / "versions" / "learner.current").read_text())["current"] == kept.version

@@ -242,6 +242,18 @@ def test_gpu_benchmark_runs_all_parts_and_needs_a_gpu(tmp_path: Path, run_here: 
 
 
 @pytest.mark.slow
+def test_rollout_idle_uses_more_slots_with_matches_in_flight(tmp_path: Path, run_here: Callable[..., None]) -> None:
+    small = ("--steps", "3", "--groups", "2", "--slots", "4", "--staleness", "0", "1")
+    run_here("rollout_idle", *small, "--out", str(tmp_path))
+    rows = read_results(tmp_path / "rollout_idle.json")["rows"]
+    assert [(row["schedule"], row["staleness"]) for row in rows] == [
+        (schedule, staleness) for schedule in ("rounds", "streaming") for staleness in (0, 1)
+    ]
+    rounds, _, streaming, ahead = (row["slots_used"] for row in rows)
+    assert 0.0 < rounds < streaming < ahead < 1.0
+    assert len({round(row["seconds_all_slots_full"], 6) for row in rows}) == 1
+
+
 def test_exploitability_by_traversal_sampling_and_search(
     tmp_path: Path, run_here: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,8 +25,7 @@ from gymposium_train.backends.local_model import LocalModel
 from gymposium_train.backends.trainee import Trainee, make_trainee
 from gymposium_train.config import Lora, Model, Pool, Prompting, RolloutSettings, Stage, TrainConfig, make_engine_table
 from gymposium_train.learner import LocalLearner
-from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, StepRollout, roll_out
-from gymposium_train.rollout.ahead import RolloutPrefetcher
+from gymposium_train.rollout import MatchPlanner, MatchRollouts
 from gymposium_train.rollout.protocol import PlayerSource
 
 WAYS = [("shared", "lora"), ("own", "lora"), ("shared", "full"), ("own", "full")]
@@ -218,16 +217,12 @@ def test_concurrent_rollouts_use_one_policy_each(model_directory: Path, tmp_path
             }
         )
         games = [load_game(game) for game in config.games]
-        plays = MatchPlanner(config, games, it.who.players)
-
-        def play(step: int) -> StepRollout[MatchGroup]:
-            return roll_out(plays.plan(step), lambda played: ahead.go_on(), LocalExecutor())
-
         it.who.publish()
         versions = []
-        with RolloutPrefetcher(play, 1, range(6)) as ahead:
+        source = MatchRollouts(MatchPlanner(config, games, it.who.players), staleness=1, steps=6)
+        with closing(source):
             for step in range(6):
-                rollout, _ = ahead.take(step)
+                rollout = source.roll_out(step)
                 sampled = {
                     turn.trace.completion.policy
                     for group in rollout.groups
@@ -238,7 +233,7 @@ def test_concurrent_rollouts_use_one_policy_each(model_directory: Path, tmp_path
                 versions += [policy.version for policy in sampled]
                 learn(it.learner, it.loaded)
                 it.who.publish()
-                ahead.published(step)
+                source.published(step + 1)
     assert versions[0] == 0
     assert all(step - 1 <= version <= step for step, version in enumerate(versions))
 

@@ -266,11 +266,13 @@ def test_matches_with_failed_tools_are_dropped_and_counted() -> None:
 
 
 def test_too_many_broken_matches_stop_the_run() -> None:
-    planner: Any = SimpleNamespace(plan=lambda step: [plan_worlds([RIGHT, BREAKS, BREAKS])], note=lambda groups: {})
+    planner: Any = SimpleNamespace(
+        plan=lambda step, playing: [plan_worlds([RIGHT, BREAKS, BREAKS])], note=lambda groups: {}
+    )
     planner.state = dict
-    assert MatchRollouts(planner, most_broken=0.7).roll_out(0, lambda: None).metrics["rollout/broken"] == 2
+    assert MatchRollouts(planner, most_broken=0.7).roll_out(0).metrics["rollout/broken"] == 2
     with pytest.raises(GymposiumError, match=r"2 of 3 matches of step 1 broke off.*: The tool misbehave failed"):
-        MatchRollouts(planner, most_broken=0.5).roll_out(0, lambda: None)
+        MatchRollouts(planner, most_broken=0.5).roll_out(0)
 
 
 def replay_ties(
@@ -280,7 +282,7 @@ def replay_ties(
     told: list[MatchResult] = []
     source = MatchRollouts(planner, LocalExecutor(schedule), told.append, most_replaced=most)
     source.are_tied = lambda groups: all(map(tied, groups))
-    return source.roll_out(0, lambda: None), told
+    return source.roll_out(0), told
 
 
 def is_lost(group: MatchGroup) -> bool:

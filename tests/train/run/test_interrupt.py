@@ -66,3 +66,22 @@ def test_resumed_run_uses_its_remaining_budget(tmp_path: Path, quick_config: Any
     with pytest.raises(KeyboardInterrupt):
         resume_run(tmp_path / "run", [Stop()])
     assert steps == [1, 2]
+
+
+def test_resumed_run_continues_with_matches_in_flight(tmp_path: Path, quick_config: Any) -> None:
+    class Stop(Callback):
+        def on_step(self, step: int, metrics: Any) -> None:
+            raise KeyboardInterrupt
+
+    config = quick_config("engine.kind=own", "engine.staleness=1", "steps=3", *NO_CURVE)
+    run = RunDirectory(tmp_path / "run")
+    for step in (1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            (resume_run(run.path, [Stop()]) if run.config_file.exists() else start_run(run.path, config, [Stop()]))
+        state = json.loads((list_complete_checkpoints(run.checkpoints)[-1] / STATE).read_text(encoding="utf-8"))
+        assert [*state["training"]["rollouts"]["open"]] == [str(n) for n in (step, step + 1) if n < 3]
+    resume_run(run.path)
+    trained = [entry for entry in run.metrics() if entry["stage"] == "train"]
+    assert [entry["step"] for entry in trained] == [1, 2, 3]
+    assert [entry["rollout/staleness"] for entry in trained] == [0, 1, 1]
+    assert verify_file(run.matches("train")).problems == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -352,11 +352,7 @@ class HandMadeSource:
     trainee: Trainee
     asked: int = 0
 
-    @property
-    def runs_ahead(self) -> bool:
-        return True
-
-    def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[QuestionGroup]:
+    def roll_out(self, step: int) -> StepRollout[QuestionGroup]:
         prompts = [self.trainee.player.chat.prompt(text) for text in ("1 + 1", "2 + 3")]
         groups = []
         for number, prompt in enumerate(prompts):
@@ -366,7 +362,10 @@ class HandMadeSource:
                 QuestionGroup([HandMadeTrajectory((TokenTurn(TurnTokens(prompt, one)),)) for one in completions])
             )
         self.asked += len(prompts)
-        return StepRollout(groups, metrics={"rollout/questions": 2.0}, state=self.state())
+        return StepRollout(groups, metrics={"rollout/questions": 2.0})
+
+    def published(self, step: int) -> None:
+        pass
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
         pass

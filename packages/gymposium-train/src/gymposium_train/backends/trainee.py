@@ -27,7 +27,7 @@ class PolicyPlayers:
     """Players of the policy's newest published version and of its past versions (a `PlayerSource`).
 
     A player keeps the version that was newest when the player was made, so matches end under the policy they began
-    with. One thread may publish while another plays (`gymposium_train.rollout.ahead`)."""
+    with. One thread may publish while another plays (`gymposium_train.rollout.in_flight`)."""
 
     def __init__(
         self,

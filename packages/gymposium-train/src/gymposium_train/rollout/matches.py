@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import BadOption, GymposiumError
 from gymposium.match import MatchJob, MatchResult, Schedule, play
 from gymposium.records import record_matches
 from gymposium.records.trajectories import Trajectory
 from gymposium.util.visible import quantity
 from gymposium_train.config.source import MatchSettings
 from gymposium_train.config.stages import SELF
+from gymposium_train.rollout.in_flight import MatchesInFlight
 from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, PlannedGroup
 from gymposium_train.rollout.protocol import Executor, SourceStart, StepRollout
 from gymposium_train.rollout.rating import are_tied
 from gymposium_train.rollout.results import Results, name_metrics
+from gymposium_train.rollout.stored import match_from_json, match_to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +35,13 @@ class LocalExecutor:
         return play(jobs, at_once=sys.maxsize, schedule=self.schedule)
 
 
-class JobFeed:
-    """An iterator over jobs that may grow while the jobs are played."""
-
-    def __init__(self, jobs: Iterable[MatchJob]) -> None:
-        self._waiting = deque(jobs)
-
-    def add(self, jobs: Iterable[MatchJob]) -> None:
-        """Append jobs. They begin in the next round, or after the next reply."""
-        self._waiting.extend(jobs)
-
-    def __iter__(self) -> Iterator[MatchJob]:
-        return self
-
-    def __next__(self) -> MatchJob:
-        if not self._waiting:
-            raise StopIteration
-        return self._waiting.popleft()
-
-
 @dataclass(slots=True)
 class MatchRollouts:
-    """A `RolloutSource` of matches: a planner chooses them, and an executor plays them."""
+    """A `RolloutSource` of matches: a planner chooses them, and an executor plays them.
+
+    Weights are *of step s* once they have learned from all steps before s. The matches of step s begin as soon as the
+    published weights are of step s - `staleness`, even if matches of earlier steps are still played. With a staleness
+    of 0, they are played while `roll_out` waits. Otherwise, a thread plays them, also during updates."""
 
     planner: MatchPlanner
     executor: Executor = LocalExecutor()
@@ -64,90 +53,204 @@ class MatchRollouts:
     """Maximum number of tied sets per step that are replaced."""
     are_tied: Callable[[Sequence[MatchGroup]], bool] = lambda groups: False
     """Returns whether the groups of a set teach nothing."""
+    staleness: int = 0
+    """Maximum number of steps by which the weights lag that play a step's matches."""
+    steps: float = math.inf
+    """Number of steps of the run."""
+    _open: dict[int, StepMatches] = field(default_factory=dict, init=False)
+    """The steps in flight, in order."""
+    _next: int = field(default=0, init=False)
+    """The first step that is not planned yet."""
+    _saved: dict[str, Any] = field(default_factory=dict, init=False)
+    """The steps in flight of a checkpoint, until there are weights to play them."""
+    _in_flight: MatchesInFlight = field(init=False)
 
-    @property
-    def runs_ahead(self) -> bool:
-        return True
+    def __post_init__(self) -> None:
+        if self.staleness < 0:
+            raise BadOption(f"Rollouts cannot be {self.staleness} steps behind. Use 0 (on-policy) or more.")
+        self._in_flight = MatchesInFlight(self.executor, self.record, beside=self.staleness > 0)
 
-    def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[MatchGroup]:
-        """Play the matches of a step. Raises `GymposiumError` if more than `most_broken` of them break off."""
-        planned = self.planner.plan(step)
-        replaced = 0
-
-        def note_played(played: MatchResult) -> None:
-            self.record(played)
-            go_on()
-
-        def replace_tied(one: PlannedGroup, groups: Sequence[MatchGroup]) -> PlannedGroup | None:
-            nonlocal replaced
-            if replaced >= self.most_replaced or not self.are_tied(groups):
-                return None
-            replaced += 1
-            return self.planner.replace(step, one, len(planned))
-
-        rollout = roll_out(planned, note_played, self.executor, replace_tied)
-        matches, broken = int(rollout.metrics["rollout/matches"]), sum(rollout.broken.values())
-        if broken > self.most_broken * (matches + broken):
+    def roll_out(self, step: int) -> StepRollout[MatchGroup]:
+        """Wait for the matches of a step. Raises `GymposiumError` if more than `most_broken` of them break off."""
+        self._next = max(self._next, step)
+        self._begin_steps(step)
+        matches = self._open[step]
+        while not matches.is_complete:
+            self._note(self._in_flight.get())
+        rollout = matches.gather()
+        broken, total = sum(rollout.broken.values()), len(matches.finished)
+        if broken > self.most_broken * total:
             raise GymposiumError(
-                f"{broken} of {quantity(matches + broken, 'match')} of step {step + 1} broke off, more than "
+                f"{broken} of {quantity(total, 'match')} of step {step + 1} broke off, more than "
                 f"rollout.most_broken={self.most_broken:g} allows. Raise it, or fix the most frequent cause: "
                 f"{next(iter(rollout.broken))}"
             )
+        del self._open[step]
         metrics = rollout.metrics | self.planner.note([*rollout.groups, *rollout.replaced])
+        metrics["perf/seconds_rollout"] = time.perf_counter() - matches.began
         if self.most_replaced:
-            metrics["rollout/groups_replaced"] = replaced
-        return replace(rollout, metrics=metrics, state=self.planner.state())
+            metrics["rollout/groups_replaced"] = len(matches.replaced)
+        return replace(rollout, metrics=metrics, staleness=step - matches.weights)
+
+    def published(self, step: int) -> None:
+        if self.staleness:
+            self._note_finished()
+            self._begin_steps(step)
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
         pass
 
+    def close(self) -> None:
+        """Abandon the matches in flight."""
+        self._in_flight.close()
+
     def state(self) -> dict[str, Any]:
-        return self.planner.state()
+        self._note_finished()
+        if not self.staleness:  # a step that was interrupted is played again, in the same batches
+            return {"planner": self.planner.state(), "next": min(self._open, default=self._next), "open": {}}
+        steps = self._saved | {str(step): matches.state() for step, matches in self._open.items()}
+        return {"planner": self.planner.state(), "next": self._next, "open": steps}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.planner.restore(state)
+        """Restore what `state` returned. Finished matches are kept, and unfinished ones begin again, with the newest
+        weights."""
+        self.planner.restore(state["planner"])
+        self._next, self._saved = state["next"], state["open"]
+
+    def _begin_steps(self, weights: int) -> None:
+        """Begin the matches of all steps that may be played by the weights of a step."""
+        saved, self._saved = self._saved, {}
+        for step, state in saved.items():
+            sets = self.planner.restore_sets(int(step), state["sets"])
+            self._open[int(step)] = matches = StepMatches.restored(state, sets)
+            self._in_flight.add(matches.unfinished)
+        while self._next <= weights + self.staleness and self._next < max(self.steps, weights + 1):
+            playing = {one.version for matches in self._open.values() for one in matches.sets if one.version}
+            matches = StepMatches(self.planner.plan(self._next, playing), weights)
+            self._open[self._next] = matches
+            self._in_flight.add(matches.unfinished)
+            self._next += 1
+
+    def _note_finished(self) -> None:
+        for played in self._in_flight.list_finished():
+            self._note(played)
+
+    def _note(self, played: MatchResult) -> None:
+        """Note a finished match. Tied sets are replaced in their order, not in that of their ends: with a cap, short
+        matches would otherwise be replaced more often."""
+        step, matches = next(item for item in self._open.items() if played.job.id in item[1])
+        matches.finished[played.job.id] = played
+        while (index := matches.next_ended()) is not None:
+            if len(matches.replaced) < self.most_replaced and self.are_tied(matches.groups(index)):
+                other = self.planner.replace(step, matches.sets[index], matches.planned)
+                self._in_flight.add(matches.replace(index, other))
 
 
 def make_match_source(settings: MatchSettings, start: SourceStart) -> MatchRollouts:
     """Make the `matches` source."""
     config = start.config
-    return MatchRollouts(
+    source = MatchRollouts(
         MatchPlanner(config, start.games, start.players, start.pace),
         LocalExecutor(config.engine.schedule),
         start.record,
         config.rollout.most_broken,
         config.rollout.replace_tied,
         lambda groups: are_tied(start.reward, groups, config),
+        config.engine.staleness,
+        math.inf if config.steps is None else config.steps,
     )
+    start.resources.callback(source.close)
+    return source
+
+
+class StepMatches:
+    """The sets of one step, while their matches are played."""
+
+    def __init__(self, planned: Iterable[PlannedGroup], weights: int = 0) -> None:
+        """`weights` is the step of the weights that play."""
+        self.sets = [*planned]
+        """The planned sets, and then those that replace tied ones."""
+        self.planned = len(self.sets)
+        """The number of planned sets."""
+        self.weights = weights
+        self.began = time.perf_counter()
+        self.replaced: set[int] = set()
+        """Indices of the tied sets that others replace."""
+        self.finished: dict[str, MatchResult] = {}
+        self._matches = {job.id for one in self.sets for job in one.jobs}
+        self._seen = 0
+        """Number of sets that `next_ended` returned."""
+
+    def __contains__(self, match: str) -> bool:
+        return match in self._matches
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.finished) == len(self._matches)
+
+    @property
+    def unfinished(self) -> list[MatchJob]:
+        return [job for one in self.sets for job in one.jobs if job.id not in self.finished]
+
+    def next_ended(self) -> int | None:
+        """Return the index of the next set if all its matches are finished. Each set is returned once, in order."""
+        if self._seen == len(self.sets) or any(job.id not in self.finished for job in self.sets[self._seen].jobs):
+            return None
+        self._seen += 1
+        return self._seen - 1
+
+    def replace(self, index: int, other: PlannedGroup) -> Sequence[MatchJob]:
+        """Let another set take the place of a finished one. Returns its jobs."""
+        self.replaced.add(index)
+        self._matches.update(job.id for job in other.jobs)
+        self.sets.append(other)
+        return other.jobs
+
+    def groups(self, index: int) -> list[MatchGroup]:
+        """Return the groups of a set whose matches are finished."""
+        return list_groups(self.sets[index], self.finished)
+
+    def gather(self) -> StepRollout[MatchGroup]:
+        """Return the rollout of the finished sets."""
+        groups: list[MatchGroup] = []
+        left_out: list[MatchGroup] = []
+        for index in range(len(self.sets)):
+            (left_out if index in self.replaced else groups).extend(self.groups(index))
+        return replace(summarize(self.sets, self.finished), groups=groups, replaced=left_out)
+
+    def state(self) -> dict[str, Any]:
+        """Return the state for a checkpoint, as plain data."""
+        return {
+            "weights": self.weights,
+            "planned": self.planned,
+            "seen": self._seen,
+            "replaced": sorted(self.replaced),
+            "sets": [one.state() for one in self.sets],
+            "finished": {match: match_to_json(played) for match, played in self.finished.items()},
+        }
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any], sets: Iterable[PlannedGroup]) -> StepMatches:
+        """Return the step of a checkpoint. `sets` are its sets, planned again."""
+        step = cls(sets, state["weights"])
+        step.planned, step._seen, step.replaced = state["planned"], state["seen"], {*state["replaced"]}
+        jobs = {job.id: job for one in step.sets for job in one.jobs}
+        step.finished = {match: match_from_json(jobs[match], text) for match, text in state["finished"].items()}
+        return step
 
 
 def roll_out(
-    planned: Sequence[PlannedGroup],
-    record: Callable[[MatchResult], object],
-    executor: Executor,
-    replace_tied: Callable[[PlannedGroup, Sequence[MatchGroup]], PlannedGroup | None] = lambda one, groups: None,
+    planned: Sequence[PlannedGroup], record: Callable[[MatchResult], object], executor: Executor
 ) -> StepRollout[MatchGroup]:
     """Play the planned matches and group the learner's trajectories. `record` is called with each match as it ends.
-    `replace_tied` is called with each set that ended, and its groups. It returns the set to play in its place, or None.
     Matches with a failed tool are left out. Groups with fewer than two remaining matches are dropped.
 
     Raises `EngineError` if a game's engine fails, and whatever a player raises. Such an error is a bug or a broken
     server: leaving out the match would hide it and bias learning. `record` is called with the unfinished match."""
-    sets, replaced = [*planned], set[int]()
-    finished: dict[str, MatchResult] = {}
-    number_of = {job.id: number for number, one in enumerate(sets) for job in one.jobs}
-    jobs = JobFeed(job for one in sets for job in one.jobs)
-    for played in record_matches(executor.play(jobs), record):
-        finished[played.job.id] = played
-        number = number_of[played.job.id]
-        if any(job.id not in finished for job in sets[number].jobs):
-            continue
-        if (other := replace_tied(sets[number], list_groups(sets[number], finished))) is not None:
-            replaced.add(number)
-            number_of |= {job.id: len(sets) for job in other.jobs}
-            sets.append(other)
-            jobs.add(other.jobs)
-    return gather(sets, finished, replaced)
+    matches = StepMatches(planned)
+    for played in record_matches(executor.play(matches.unfinished), record):
+        matches.finished[played.job.id] = played
+    return matches.gather()
 
 
 def list_groups(matches: PlannedGroup, finished: Mapping[str, MatchResult]) -> list[MatchGroup]:
@@ -164,17 +267,13 @@ def list_groups(matches: PlannedGroup, finished: Mapping[str, MatchResult]) -> l
     return groups
 
 
-def gather(
-    sets: Sequence[PlannedGroup], finished: Mapping[str, MatchResult], replaced: Collection[int] = ()
-) -> StepRollout[MatchGroup]:
-    """Return the rollout of a step's finished sets. Those with indices in `replaced` count only in the metrics."""
-    groups: list[MatchGroup] = []
-    left_out: list[MatchGroup] = []
+def summarize(sets: Sequence[PlannedGroup], finished: Mapping[str, MatchResult]) -> StepRollout[MatchGroup]:
+    """Return the rollout of a step's finished sets without its groups: counts and metrics."""
     total, dropped, silent = Results(), 0, 0
     broken: Counter[str] = Counter()
     opponents: dict[str, Results] = {}
     games: dict[str, Results] = {}
-    for number, matches in enumerate(sets):
+    for matches in sets:
         opponent = matches.opponent
         by_name = opponents.setdefault(opponent, Results()), games.setdefault(matches.game.name, Results())
         with_outcome = by_name[:1] if opponent == SELF else (total, *by_name)
@@ -194,11 +293,8 @@ def gather(
                 else:
                     for results in with_outcome:
                         results.note_result(trajectory)
-        (left_out if number in replaced else groups).extend(list_groups(matches, finished))
     counts = {"rollout/dropped": dropped, "rollout/silent": silent, "rollout/broken": broken.total()}
     return StepRollout(
-        groups,
-        replaced=left_out,
         dropped=dropped,
         silent=silent,
         broken=dict(broken.most_common()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from statistics import fmean
@@ -49,6 +49,18 @@ class PlannedGroup:
     """The set's number in its step, counted from 0. Sets that replace tied ones have higher numbers."""
     seat: int = 0
     """The learner's seat if another player has the other seats."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what `MatchPlanner.restore_sets` needs to plan the set again, as plain data."""
+        return {
+            "number": self.number,
+            "game": self.game.name,
+            "seat": self.seat,
+            "opponent": self.opponent,
+            "version": None if self.version is None else [self.version.name, self.version.version],
+            "stage": self.stage,
+            "size": len(self.jobs),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +129,15 @@ class MatchPlanner:
         """One curriculum per multiplayer game, so that an easy game does not promote a hard one."""
         self.past = PastVersions(config.pool, source)
 
-    def plan(self, step: int) -> list[PlannedGroup]:
+    def plan(self, step: int, playing: Collection[Policy] = ()) -> list[PlannedGroup]:
         """Plan the matches of this step, in sets. In self-play, a set has one group per seat. If the config fixes the
         number of sets, they rotate over the games by their shares, and over the seats of each game, across steps.
         Otherwise all seats of a game have equally many sets.
 
-        Adds and removes past versions of the policy, so call it between two rollouts."""
+        Adds past versions of the policy, and releases those that no longer play. `playing` are the versions in matches
+        of earlier plans."""
         if self._keeps_versions:
-            self.past.keep(step)
+            self.past.keep(step, playing)
         learner = self._source.learner()
         versions: dict[Policy, Player] = {}
         roles = enumerate(self._list_roles(step))
@@ -135,6 +148,20 @@ class MatchPlanner:
         seat and the learner's version stay. All else is drawn anew, independent of what else was replaced."""
         learner = tied.jobs[0].players[tied.seat]
         return self._plan_set(step, tied.number + sets, tied.game, tied.seat, learner, {})
+
+    def restore_sets(self, step: int, sets: Iterable[Mapping[str, Any]]) -> list[PlannedGroup]:
+        """Plan sets of a checkpoint again, given by `PlannedGroup.state`, with the newest version as the learner."""
+        learner = self._source.learner()
+        versions: dict[Policy, Player] = {}
+        games = {game.name: game for game in self._games}
+        restored = []
+        for state in sets:
+            version = None if state["version"] is None else Policy(*state["version"])
+            if version is not None:
+                self.past.borrow(version)
+            made = {**state, "game": games[state["game"]], "version": version}
+            restored.append(self._make_set(step, **made, learner=learner, versions=versions))
+        return restored
 
     def note(self, groups: Sequence[MatchGroup]) -> dict[str, float]:
         """Note the results of a step's matches and return metrics of the stage played. The next stage, the choice of
@@ -208,13 +235,41 @@ class MatchPlanner:
     ) -> PlannedGroup:
         """Plan one set of matches. `versions` caches this step's players of past versions, so that each version answers
         all its matches in one batch."""
+        opponent, version = self._draw_opponent(game, stream(self._config.seed, "opponent", step, number))
+        return self._make_set(
+            step,
+            number=number,
+            game=game,
+            seat=seat,
+            opponent=opponent,
+            version=version,
+            stage=self.curricula[game.name].number if game.seats > 1 else 0,
+            size=self._compute_group_size(step),
+            learner=learner,
+            versions=versions,
+        )
+
+    def _make_set(
+        self,
+        step: int,
+        *,
+        number: int,
+        game: Game,
+        seat: int,
+        opponent: str,
+        version: Policy | None,
+        stage: int,
+        size: int,
+        learner: Player,
+        versions: dict[Policy, Player],
+    ) -> PlannedGroup:
+        """Return a set with its matches."""
         seed = self._config.seed
-        opponent, version = self._draw_opponent(game, stream(seed, "opponent", step, number))
         if version is not None and version not in versions:
             versions[version] = self._source.past(version)
         other = self._players.get(opponent, learner) if version is None else versions[version]
-        players = [learner if s == seat else other for s in range(game.seats)]
         match_seed = stream(seed, "train", step, number).getrandbits(48)
+        players = [learner if s == seat else other for s in range(game.seats)]
         jobs = (
             MatchJob(
                 id=f"train-{step}-{number}-{member}",
@@ -225,10 +280,9 @@ class MatchPlanner:
                 on_illegal=self._on_illegal,
                 store_returns=self._note_pay,
             )
-            for member in range(self._compute_group_size(step))
+            for member in range(size)
         )
         seats = tuple(range(game.seats)) if opponent == SELF else (seat,)
-        stage = self.curricula[game.name].number if game.seats > 1 else 0
         return PlannedGroup(game, opponent, version, seats, stage, tuple(jobs), number, seat)
 
     def _draw_opponent(self, game: Game, rng: random.Random) -> tuple[str, Policy | None]:

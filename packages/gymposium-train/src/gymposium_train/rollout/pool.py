@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,10 +57,23 @@ class PastVersions:
     def __init__(self, settings: Pool, source: PlayerSource) -> None:
         self._settings, self._source = settings, source
         self.versions: list[Version] = []
+        self._leaving: list[Policy] = []
+        """Versions without new matches, to be released once they no longer play."""
 
-    def keep(self, step: int) -> None:
-        """Keep the policy before this step, if `every` steps have passed or no version is kept yet. Releases the oldest
-        version if there are more than `size`. Call it only between rollouts."""
+    def keep(self, step: int, playing: Collection[Policy] = ()) -> None:
+        """Keep the policy before this step, if `every` steps have passed or no version is kept yet. The oldest version
+        leaves if there are more than `size`. It is released unless it is among those `playing`."""
+        self._add(step)
+        for policy in [policy for policy in self._leaving if policy not in playing]:
+            self._leaving.remove(policy)
+            self._source.let_go(policy)
+
+    def borrow(self, policy: Policy) -> None:
+        """Note that a version plays that may have left before a checkpoint."""
+        if policy not in (*self._leaving, *(version.policy for version in self.versions)):
+            self._leaving.append(policy)
+
+    def _add(self, step: int) -> None:
         if self.versions and (step % self._settings.every or step <= self.versions[-1].step):
             return
         policy = self._source.keep()
@@ -68,7 +81,7 @@ class PastVersions:
             return  # no update since then
         self.versions.append(Version(policy, step))
         if len(self.versions) > self._settings.size:
-            self._source.let_go(self.versions.pop(0).policy)
+            self._leaving.append(self.versions.pop(0).policy)
 
     def draw(self, rng: random.Random) -> Policy:
         """Draw a version by its share, with one call to `rng`."""

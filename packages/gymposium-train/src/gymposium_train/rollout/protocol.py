@@ -66,27 +66,26 @@ class StepRollout(Generic[G]):
     """Metrics by flat names: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`. Outcomes cover the kept
     trajectories. Self-play outcomes appear only under their own name, because a win for one seat is a loss for
     another."""
-    state: dict[str, Any] = field(default_factory=dict)
-    """The state of the source after this rollout (`RolloutSource.state`)."""
+    staleness: int = 0
+    """The largest number of steps by which the weights lagged that began to play these trajectories."""
 
 
 class RolloutSource(Protocol):
     """A source of trajectories to learn from. `MatchRollouts` gets them from matches."""
 
-    @property
-    def runs_ahead(self) -> bool:
-        """Whether rollouts may run in a separate thread, ahead of the learner by up to `engine.staleness` steps. False
-        for a source that limits the age of its trajectories itself."""
+    def roll_out(self, step: int) -> StepRollout[Any]:
+        """Return the trajectories of one step. Called for the steps in order, after the weights that learned from all
+        earlier steps were published. A source may begin earlier, with weights at most `engine.staleness` steps
+        older."""
         ...
 
-    def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[Any]:
-        """Return the trajectories of one step, played by the currently published policy. Called for the steps in order,
-        in one thread. Call `go_on` repeatedly: it raises once the rollout is no longer needed."""
+    def published(self, step: int) -> None:
+        """Note that the weights for this step are published: those that learned from all earlier steps."""
         ...
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """Note that the run has learned from the rollout of a step and published the new weights. `metrics` are those
-        of the step."""
+        """Note that the run has learned from the rollout of a step, published the new weights, and saved any checkpoint
+        that is due. `metrics` are those of the step."""
         ...
 
     def state(self) -> dict[str, Any]:

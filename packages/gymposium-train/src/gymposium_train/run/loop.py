@@ -63,18 +63,12 @@ class Training:
     """Returns the batches to imitate in a step's optimizer steps. None without `sft`."""
     unrated: Counter[str] = field(default_factory=Counter)
     """Number of groups that could not be rated, by reason."""
-    source_state: dict[str, Any] = field(init=False)
-    """The source's state after the latest rollout the run learned from."""
 
-    def __post_init__(self) -> None:
-        self.source_state = self.source.state()
-
-    def play(self, step: int, go_on: Callable[[], object] = lambda: None) -> StepRollout[Any]:
-        """Play the rollout of one step with the currently published policy. Only this method rolls out: another thread
-        may be learning from an earlier rollout. `go_on` is called repeatedly and may raise to break off the rollout."""
+    def play(self, step: int) -> StepRollout[Any]:
+        """Wait for the rollout of one step. The weights for the step must be published."""
         started = time.perf_counter()
-        rollout = self.source.roll_out(step, go_on)
-        seconds = time.perf_counter() - started
+        rollout = self.source.roll_out(step)
+        seconds = rollout.metrics.get("perf/seconds_rollout", time.perf_counter() - started)
         trajectories = [trajectory for group in rollout.groups for trajectory in group.trajectories]
         sampled = sum(len(turn.trace.completion.ids) for trajectory in trajectories for turn in trajectory.turns)
         metrics = {"perf/seconds_rollout": seconds, "perf/tokens_per_second_rollout": sampled / seconds}
@@ -88,7 +82,6 @@ class Training:
         started, begun = time.perf_counter(), time.process_time()
         if config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference(config.kl.refresh_share)
-        self.source_state = rollout.state
         # a penalty for each nat from the reference, if it is subtracted from the rewards
         k1 = compute_kl_weight(config, progress) if config.kl.estimator == "k1" else 0.0
         longest = config.optimizer.max_row or self.trainee.player.engine.context
@@ -141,12 +134,11 @@ class Training:
 
     def state(self) -> dict[str, Any]:
         """Return the state for a checkpoint as plain data, without the learner's tensors."""
-        return {"rollouts": self.source_state, "credit": self.credit.state()}
+        return {"rollouts": self.source.state(), "credit": self.credit.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned."""
         self.source.restore(state["rollouts"])
-        self.source_state = state["rollouts"]
         self.credit.restore(state["credit"])
 
     @property

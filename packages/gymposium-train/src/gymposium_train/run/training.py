@@ -19,7 +19,6 @@ from gymposium_train.config.directory import check_state, is_complete
 from gymposium_train.config.schedules import RunProgress, compute_growth
 from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout import Group, SourceStart, StepRollout, make_source
-from gymposium_train.rollout.ahead import RolloutPrefetcher
 from gymposium_train.run.best import BestPoint
 from gymposium_train.run.checkpoints import (
     STATE,
@@ -47,9 +46,6 @@ from gymposium_train.run.reporting import measure_peak_memory
 from gymposium_train.run.samples_file import SamplesFile
 from gymposium_train.run.under_way import RunContext
 from gymposium_train.util.progress import print_message
-
-MOST_STEPS = 1_000_000
-"""Maximum number of steps of a run with a budget."""
 
 
 def reinforce_policy(run: RunContext) -> None:
@@ -162,16 +158,11 @@ class _StepLoop:
         if not self.done:
             self._save_checkpoint()
             self._save_best()
-        steps = range(self.done, MOST_STEPS if config.steps is None else config.steps)
-        bound = config.engine.staleness if self._training.source.runs_ahead else 0
-        with (
-            self._open_bar() as bar,
-            RolloutPrefetcher(lambda step: self._training.play(step, ahead.go_on), bound, steps) as ahead,
-        ):
+        with self._open_bar() as bar:
             shown = round(pace.used)
             while not stop.is_over(self.done):
                 setbacks = self.health.setbacks
-                rollout, metrics = self._take_step(ahead)
+                rollout, metrics = self._take_step()
                 bar.advance(summarize_metrics(metrics), 1 if config.steps is not None else round(pace.used) - shown)
                 shown = round(pace.used)
                 try:
@@ -196,13 +187,13 @@ class _StepLoop:
                 style="yellow",
             )
 
-    def _take_step(self, ahead: RolloutPrefetcher[StepRollout[Any]]) -> tuple[StepRollout[Any], dict[str, Any]]:
+    def _take_step(self) -> tuple[StepRollout[Any], dict[str, Any]]:
         """Take one step, and return its rollout and its metrics. If replies or the update show that the policy is
         broken, the step ends with earlier weights or a warning."""
         step, training = self.done, self._training
         began = time.perf_counter(), time.process_time()
         try:
-            rollout, staleness = ahead.take(step)
+            rollout = training.play(step)
         except KeyboardInterrupt:  # nothing was learned from this step yet
             self._save_checkpoint()
             raise
@@ -210,7 +201,7 @@ class _StepLoop:
         metrics: dict[str, Any] = {**rollout.metrics, "train/rows": 0}
         wrong = self.health.check_rollout(metrics) if step >= self._judged_from else ""
         if not wrong:
-            self._checkpoints.note_healthy(step - staleness)
+            self._checkpoints.note_healthy(step - rollout.staleness)
         if not (wrong and training.config.rolls_back):
             metrics = training.learn(step, rollout, self.health.rate_scale)
             wrong = wrong or self.health.check_update(metrics, training.config.objective.clip_limit)
@@ -223,11 +214,11 @@ class _StepLoop:
         for problem in describe_problems(step + 1, metrics, rollout.groups, self._stop.tied):
             print_message(problem, style="yellow")
         metrics |= training.trainee.publish()
-        ahead.published(step)
         self.done += 1
+        training.source.published(self.done)
         self._pace.step(time.process_time() - began[1])
         return rollout, metrics | {
-            "rollout/staleness": staleness,
+            "rollout/staleness": rollout.staleness,
             "train/setbacks": self.health.setbacks,
             "perf/cpu_rollout": played - began[1],
             "perf/cpu_seconds": self._pace.trained,

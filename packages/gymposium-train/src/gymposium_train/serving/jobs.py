@@ -113,9 +113,9 @@ class Jobs:
             self.learner.phase = "ended"
             self.learner.wait_for(lambda: not self._untold, seconds)
 
-    def take(self, step: int, go_on: Callable[[], object]) -> JobRow:
+    def take(self, step: int, check: Callable[[], object]) -> JobRow:
         """Wait for the job of a step. Repeating a step gives the same job. Groups with a policy that is too old are
-        dropped. `go_on` is called repeatedly and may raise."""
+        dropped. `check` is called repeatedly and may raise."""
         with self.learner.change():
             self.learner.begin_step(step)
         with self.learner.change():
@@ -128,7 +128,7 @@ class Jobs:
                     self.file.set_job(job.id, "learning", step=step)
                     break
                 self.learner.wait(LOOK)
-                go_on()
+                check()
                 self.sessions.expire()
         return self.job(job.id)
 

@@ -36,16 +36,8 @@ class SessionSource:
     taken: int | None = None
     """The step of the latest rollout."""
 
-    @property
-    def runs_ahead(self) -> bool:
-        return False
-
-    def roll_out(self, step: int, go_on: Callable[[], object]) -> StepRollout[SessionGroup]:
-        def each() -> None:
-            go_on()
-            self.check()
-
-        job = self.service.jobs.take(step, each)
+    def roll_out(self, step: int) -> StepRollout[SessionGroup]:
+        job = self.service.jobs.take(step, self.check)
         groups = self._read_groups(job.id)
         rows = [row for group in groups for row in self.service.file.sessions(group.key)]
         states = Counter(row.state for row in rows)
@@ -61,7 +53,6 @@ class SessionSource:
             [group for group in groups if group.trajectories],
             silent=states["ended"] - len(lengths),
             metrics=metrics,
-            state=self.state(),
         )
 
     def _read_groups(self, job: int) -> list[SessionGroup]:
@@ -75,6 +66,9 @@ class SessionSource:
                     file.set_group(row.key, "dropped", why=str(error), job=job)
                     print_message(f"Dropped the group {row.key!r}: {error}", style="yellow")
         return groups
+
+    def published(self, step: int) -> None:
+        pass  # the service limits the age of its groups
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
         self.service.jobs.learned(step, metrics)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from gymposium.errors import BadOption
+from gymposium.match.feed import FeedClosed, JobFeed
 from gymposium.match.guard import Answer, Guard, PlayerFailure, collect_replies
 from gymposium.match.match import RunningMatch, get_prompt_hash
 from gymposium.match.opening import open_match
@@ -27,8 +28,10 @@ __all__ = [
     "Answer",
     "BrokenPromise",
     "EngineError",
+    "FeedClosed",
     "GameRefused",
     "Guard",
+    "JobFeed",
     "MatchJob",
     "MatchResult",
     "PlayerFailure",
@@ -64,7 +67,8 @@ def play(
     schedule: Schedule = "rounds",
     guard: Guard | None = None,
 ) -> Iterator[MatchResult]:
-    """Play matches, up to `at_once` at a time, and yield each result when its match ends.
+    """Play matches, up to `at_once` at a time, and yield each result when its match ends. More jobs may be added to a
+    `JobFeed` meanwhile.
 
     `rounds` keeps the job order among matches that end in the same round; `streaming` yields them in order of
     completion.

@@ -11,6 +11,7 @@ players may read the match concurrently. Players that share something, such as a
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from gymposium.match.feed import JobFeed
 from gymposium.match.guard import Answer, Guard, PlayerFailure
 from gymposium.match.match import RunningMatch
 from gymposium.match.result import EngineError, MatchJob, MatchResult
@@ -40,6 +42,8 @@ def play_streaming(
     waiting = JobQueue(jobs, at_once)
     asker = _Asker(None if watchdog is None else watchdog.seconds, guard)
     running = 0
+    if isinstance(jobs, JobFeed):
+        jobs.listen(asker.wake)
     try:
         while True:
             while (job := waiting.take(running)) is not None:
@@ -49,6 +53,7 @@ def play_streaming(
                 except EngineError as error:
                     yield require_result(error, guard)
                 else:
+                    asker.claim_players(match)
                     asker.ask(match)
                     running += 1
             if not running:
@@ -63,11 +68,13 @@ def play_streaming(
                     elif result is None:
                         asker.ask(match)
                     else:
+                        asker.release_players(match)
                         ended.append(result)
                 except EngineError as error:
                     if guard is None and not error.is_world_failure:
                         failure = error
                         break
+                    asker.release_players(match)
                     ended.append(error.played)
                 except Exception as error:  # noqa: BLE001 - raised below, after yielding the finished matches
                     failure = error
@@ -100,7 +107,7 @@ class _PendingAsk:
 
 @dataclass(slots=True)
 class _AnsweredAsks:
-    """A queue entry: answers to some asks, the player's exception, or a match whose moves are done."""
+    """A queue entry: answers to some asks, the player's exception, a match whose moves are done, or new jobs."""
 
     pending: Sequence[_PendingAsk]
     answers: Sequence[Answer] | BaseException
@@ -108,6 +115,8 @@ class _AnsweredAsks:
     """The worker whose call has returned; None if there is none."""
     moved: RunningMatch | None = None
     """The match whose moves are done."""
+    wakes: bool = False
+    """Whether new jobs have arrived."""
 
 
 class _PlayerWorker:
@@ -157,6 +166,28 @@ class _Asker:
         self._pending: set[_PendingAsk] = set()
         self._missing: dict[RunningMatch, int] = {}
         """Number of unanswered asks per waiting match."""
+        self._claims: Counter[int] = Counter()
+        """Number of seats in running matches, by player."""
+
+    def claim_players(self, match: RunningMatch) -> None:
+        """Note the players of a match that begins."""
+        self._claims.update(map(id, match.job.players))
+
+    def release_players(self, match: RunningMatch) -> None:
+        """Note that a match has ended. The threads of players without another match end."""
+        for player in map(id, match.job.players):
+            self._claims[player] -= 1
+            if self._claims[player]:
+                continue
+            del self._claims[player]
+            _, receiver = self._players.get(player, (None, None))
+            if isinstance(receiver, _PlayerWorker) and not receiver.busy:  # an overdue call may still run
+                receiver.close()
+                del self._players[player]
+
+    def wake(self) -> None:
+        """Let `wait_for_answers` return. Any thread may call it."""
+        self._answered.put(_AnsweredAsks((), (), wakes=True))
 
     def ask(self, match: RunningMatch) -> None:
         """Dispatch all asks of the match. Asks for workers are sent later, by `start_idle_workers`."""
@@ -186,13 +217,16 @@ class _Asker:
                 self._start_clock(receiver.call())
 
     def wait_for_answers(self) -> list[RunningMatch]:
-        """Wait, and return the matches that have all their answers or whose moves are done.
+        """Wait, and return the matches that have all their answers or whose moves are done. Returns early, perhaps with
+        none, after `wake`.
 
         Raises any exception from a player."""
         self.start_idle_workers()
         complete: list[RunningMatch] = []
-        while not complete:
+        woken = False
+        while not complete and not woken:
             for batch in self._wait_for_answers():
+                woken |= batch.wakes
                 if batch.moved is not None:
                     complete.append(batch.moved)
                     continue

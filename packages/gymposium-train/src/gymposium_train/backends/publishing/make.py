@@ -93,8 +93,8 @@ def make_engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
         load=config.model.load,
         dtype=name_compute_type(config),
         lora_rank=config.model.lora.rank if config.model.tune == "lora" else 0,
-        # those that rollouts may still play, a new one while it is published, and past opponents
-        versions=config.engine.staleness + 2 + (config.pool.size if past else 0),
+        # those that rollouts may still play, a new one while it is published, and past opponents, also leaving ones
+        versions=config.engine.staleness + 2 + (config.pool.size + config.engine.staleness if past else 0),
         learner=loaded,
     )
 
