@@ -180,7 +180,7 @@ def test_run_can_resume_in_workers(gymposium: Run, tmp_path: Path) -> None:
     [
         (("--address", "10.0.0.1:6379"), "--address 10.0.0.1:6379 needs a cluster. Add --executor ray"),
         (("--executor", "rays"), "rays"),
-        (("--jobs", "2", "--schedule", "streaming"), "conflicts with --executor and --jobs"),
+        (("--jobs", "2", "--schedule", "streaming"), "conflicts with --executor, --jobs"),
     ],
     ids=str,
 )

@@ -579,9 +579,7 @@ def test_mutated_position_is_detected() -> None:
 
 def test_parameters_reach_the_class_as_keywords() -> None:
     about = spec(parameters=(Parameter(name="size", default=3, help="Size."),))
-    with pytest.raises(
-        PluginError, match=r"Ours must accept the parameters of the game x as keyword arguments \(size\)"
-    ):
+    with pytest.raises(PluginError, match=r"Ours does not accept the parameters of the game x \(.*arguments.*: size\."):
         make_game_factory(changed())(about, {"size": 3})
 
     def picky(self: object, size: int) -> None:

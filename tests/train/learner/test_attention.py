@@ -120,7 +120,7 @@ def test_attention_follows_the_learning_device(
 
 
 def test_unsupported_attention_is_refused() -> None:
-    with pytest.raises(BadOption, match=r"model.attention = varlen: .* heads of 8 in float32 on cpu"):
+    with pytest.raises(BadOption, match=r"model.attention = varlen needs .* head size 8 and dtype float32 on cpu"):
         LocalLearner(make_model("grouped heads"), 0, Optimizer(layout="packed"), attention="varlen")
 
 

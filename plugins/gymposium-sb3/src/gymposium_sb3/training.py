@@ -76,7 +76,7 @@ class Settings:
             )
         if game.tensor_shape is None:
             raise BadOption(
-                f"{game.name} has no tensor observation, which PPO needs. gymposium info shows which games have one."
+                f"{game.name} has no tensor observation, but PPO needs one. Choose another game, such as tic_tac_toe."
             )
         check_seat(self.seat, game.seats)
         FailurePolicy.parse(self.on_illegal)

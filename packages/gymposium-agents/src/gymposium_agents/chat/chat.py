@@ -304,7 +304,7 @@ class Chat:
         rendered = self._template.applied([{"role": "user", "content": "b2, c3\n"}])
         if list(self.prompt("b2, c3\n")) != self.tokenizer(rendered, add_special_tokens=False)["input_ids"]:
             raise GymposiumError(
-                f"The tokenizer of {self._template.name!r} changes control tokens before it matches them, so those of "
-                f"its chat template cannot be distinguished from other text. Add them again with normalized=False and "
-                f"save the tokenizer beside the model, or use another model."
+                f"The tokenizer of {self._template.name!r} normalizes its control tokens, so the chat template's "
+                f"control tokens look like ordinary text. Add them again with normalized=False and save the tokenizer "
+                f"beside the model, or use another model."
             )

@@ -139,7 +139,7 @@ def seeds_determine_chance(game: Game, seed: int = 0, effort: Effort = NORMAL) -
     if others:
         return
     if game.spec.check_params(game.params) != game.spec.check_params({}):
-        raise NotApplicable("nothing is left to chance with these parameters")
+        raise NotApplicable(f"{game.name} has no chance events")
     raise CheckFailed(
         f"the spec says chance=True, but chance is the same for all seeds: {format_events(first)}.",
         where=game.name,

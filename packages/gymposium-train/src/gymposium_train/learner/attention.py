@@ -70,9 +70,9 @@ def choose_attention(model: Any, wanted: Attention, device: torch.device, dtype:
     is_supported = supports_flash_attention(device, dtype, size)
     if wanted == "varlen" and not is_supported:
         raise BadOption(
-            f"model.attention = varlen: it needs an NVIDIA GPU of compute capability 8.0 or higher, a number type of "
-            f"16 bits, and heads of up to 256 numbers. This model computes heads of {size} in "
-            f"{str(dtype).removeprefix('torch.')} on {device.type}. Set attention=auto."
+            f"model.attention = varlen needs an NVIDIA GPU with compute capability 8.0 or higher, a 16-bit dtype, and "
+            f"a head size of at most 256. This model has head size {size} and dtype "
+            f"{str(dtype).removeprefix('torch.')} on {device.type}. Set model.attention=auto."
         )
     return "varlen" if is_supported and wanted != "blocks" else "blocks"
 

@@ -56,7 +56,9 @@ def open_optional_executor(
     if name is None and jobs is None and address is None:
         return nullcontext()
     if schedule != "rounds":
-        raise BadOption(f"--schedule {schedule} conflicts with --executor and --jobs. Remove it, or both of them.")
+        raise BadOption(
+            f"--schedule {schedule} conflicts with --executor, --jobs and --address. Remove --schedule, or the others."
+        )
     if start_server:
         raise BadOption(
             "--start-server conflicts with --executor and --jobs. Start a server with  gymposium engine start  and add "

@@ -242,7 +242,9 @@ class GameSpec(Spec):
         if players is not None:
             fewest = players.low if players.choices is None else min(map(int, players.choices))
             if fewest is None or fewest < 1:
-                raise ValueError(f"game {self.name}: its parameter players must allow only 1 or more, not {fewest!r}")
+                raise ValueError(
+                    f"game {self.name}: the least value of its parameter players is {fewest!r}. Set it to 1 or more."
+                )
         texts = [parameter.name for parameter in self.parameters if isinstance(parameter.default, str)]
         if self.after_colon and self.after_colon not in texts:
             raise ValueError(

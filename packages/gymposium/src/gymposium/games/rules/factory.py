@@ -47,8 +47,8 @@ def make_rules(author: Callable[..., Rules[S]], spec: GameSpec, params: Mapping[
         inspect.signature(author).bind(**params)
     except TypeError as error:
         raise PluginError(
-            f"{called} must accept the parameters of the game {spec.name} as keyword arguments "
-            f"({', '.join(params) or 'there are none'}): {error}."
+            f"{called} does not accept the parameters of the game {spec.name} ({error}). Give it these keyword "
+            f"arguments, and defaults for all others: {', '.join(params) or 'none'}."
         ) from error
     rules = author(**params)
     try:
