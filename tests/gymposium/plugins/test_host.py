@@ -84,8 +84,8 @@ BROKEN = {
                 "after_colon='nope'": "after_colon='nope' must name a text parameter",
                 "replay='nope'": "entry_point 'nope' must have the form",
                 "tools='pure'": "tools='pure' needs free_text=True",
-                "parameters=(Parameter(name='players', default=2, help='', low=-3),)": "parameter players is",
-                "parameters=(Parameter(name='players', default=2, help=''),)": "parameter players is",
+                "parameters=(Parameter(name='players', default=2, help='', low=-3),)": "the least value of",
+                "parameters=(Parameter(name='players', default=2, help=''),)": "the least value of",
                 "examples=({1: 2},)": "examples=({1: 2},) must be a tuple, each item a mapping from text",
             }.items()
         )
