@@ -109,7 +109,7 @@ class LearningUnderTest:
         config = self._config.model_copy(update={"seed": seed, "rollout": rollout})
         played: list[MatchResult] = []
         planner = MatchPlanner(config, [self._game], self.training.trainee.players)
-        found = MatchRollouts(planner, record=played.append).roll_out(0, lambda: None)
+        found = MatchRollouts(planner, record=played.append).roll_out(0)
         numbers: dict[str | None, int] = {one.job.id: number for number, one in enumerate(played)}
         rows = [_list_rows(numbers[one.match], group, one) for group in found.groups for one in group.trajectories]
         return RolledOut(

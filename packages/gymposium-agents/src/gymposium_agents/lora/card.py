@@ -72,7 +72,7 @@ def read_player_settings(directory: Path) -> dict[str, Any]:
 def _describe_training(trained: TrainingSummary) -> str:
     """Return the sections on the model's training and play."""
     how = "\n".join(f"- {fact}" for fact in trained.how)
-    measured = f"## How it plays\n\n{table}\n\n" if (table := trained.table()) else ""
+    measured = f"## How it plays\n\n{table}\n\n" if (table := trained.format_table()) else ""
     return f"## How it was trained\n\n{how}\n\n{measured}"
 
 

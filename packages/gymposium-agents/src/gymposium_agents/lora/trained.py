@@ -48,7 +48,7 @@ class TrainingSummary:
         games = tuple(map(_shorten_name, config["games"]))
         return cls(games, tuple(_describe_training(config, results, versions)), tuple(build_rows(config, results)))
 
-    def table(self) -> str:
+    def format_table(self) -> str:
         """Return the results as a Markdown table, or an empty text without results."""
         if not self.rows:
             return ""

@@ -96,7 +96,7 @@ def iterate_lots(run: RunContext, file: str, tag: str, progress: Callable[[], ob
         chats = [read_files(config)]
         while True:
             yield chats
-    with run.stoppable_recorder(file) as record:
+    with run.open_stoppable_recorder(file) as record:
 
         def note_played(played: MatchResult) -> None:
             record(played)

@@ -88,7 +88,7 @@ def measure_player(
             where = f" in {game.name}" if len(run.games) > 1 else ""
             with (
                 run.view.stage(f"{what} against {name}{where}", matches) as bar,
-                run.stoppable_recorder("eval", bar) as record,
+                run.open_stoppable_recorder("eval", bar) as record,
             ):
                 score = _evaluate_player(run, player, game, name, matches, what, record)
                 figures = flatten_score(game, name, score)
@@ -113,7 +113,7 @@ def measure_curve_point(run: RunContext, tag: str, player: Player) -> tuple[dict
     scores: dict[str, dict[str, Any]] = {}
     for game in run.games:
         name = next(iter(list_panel(run.config.evaluation, game)))
-        with run.recorder("eval") as record:
+        with run.open_recorder("eval") as record:
             matches = round_up_matches(run.config.evaluation.curve_matches, game)
             scores[game.name] = _evaluate_player(run, player, game, name, matches, tag, record, deals="curve")
         metrics |= flatten_score(game, name, scores[game.name])

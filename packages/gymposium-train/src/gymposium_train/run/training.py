@@ -70,7 +70,7 @@ def _take_all_steps(run: RunContext, model: LearningModel, pace: RunProgress) ->
     reward = make_reward(config.reward)
     with (
         make_trainee(config, directory.path, model, run.games) as trainee,
-        run.recorder("train") as record,
+        run.open_recorder("train") as record,
         ExitStack() as resources,
     ):
         start = SourceStart(

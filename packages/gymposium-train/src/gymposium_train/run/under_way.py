@@ -51,7 +51,7 @@ class RunContext:
         return 0.0 if self.config.steps is not None else (time.process_time() - began) / self.config.budget
 
     @contextmanager
-    def recorder(self, name: str) -> Iterator[Callable[[MatchResult], object]]:
+    def open_recorder(self, name: str) -> Iterator[Callable[[MatchResult], object]]:
         """Append matches to one of the run's record files. Skips matches that the file already contains, because an
         interrupted run recorded them or because they are replayed for learning."""
         if name not in self._recorded:
@@ -67,9 +67,11 @@ class RunContext:
             yield record_match
 
     @contextmanager
-    def stoppable_recorder(self, name: str, bar: StageBar | None = None) -> Iterator[Callable[[MatchResult], object]]:
-        """Append matches like `recorder`, for stages that may stop after any match. Each match advances `bar`."""
-        with self.recorder(name) as record:
+    def open_stoppable_recorder(
+        self, name: str, bar: StageBar | None = None
+    ) -> Iterator[Callable[[MatchResult], object]]:
+        """Append matches like `open_recorder`, for stages that may stop after any match. Each match advances `bar`."""
+        with self.open_recorder(name) as record:
 
             def each(played: MatchResult) -> None:
                 record(played)
