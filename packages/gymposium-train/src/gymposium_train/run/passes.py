@@ -101,11 +101,10 @@ def _fit_tokens(config: TrainConfig, longest: int, devices: LearningDevices, *, 
     """Return the number of tokens per pass with which an update fits comfortably: a power of two within the bounds for
     the device, or the given number. Returns 0 if not even `fewest` fit.
 
-    The memory of an update grows at most linearly with its tokens, so one estimate is enough."""
+    The memory of an update grows at most linearly with its tokens, so one estimate is enough. The engine's cache does
+    not count: it limits itself, and is empty during an update."""
     needed = estimate_memory(config, longest, devices)
     given, free = config.optimizer.token_budget, COMFORTABLE * needed.device - needed.resting
-    if needed.cache > free:
-        return 0
     update = needed.learner.activations + needed.learner.logits
     if given is not None:
         return given if update <= free else 0
