@@ -96,7 +96,7 @@ def test_evaluations_follow_the_schedule_of_the_engine(quick_config: Any, monkey
         given.update(options)
         return SimpleNamespace(overall=SimpleNamespace(as_dict=dict))
 
-    monkeypatch.setattr(measures, "evaluate", evaluate)
+    monkeypatch.setattr(measures, "evaluate_player", evaluate)
     config = quick_config("engine.kind=own", "engine.schedule=streaming")
     game = load_game("kuhn_poker")
     run: Any = SimpleNamespace(config=config, games=(game,))
