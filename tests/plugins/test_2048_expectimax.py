@@ -218,7 +218,7 @@ def test_plays_up_to_every_max_tile(power: int) -> None:
 
 @pytest.mark.parametrize("game", ["tic_tac_toe", "openspiel:2048"])
 def test_refuses_other_games(game: str) -> None:
-    with pytest.raises(GymposiumError, match="expectimax-2 only plays 2048"):
+    with pytest.raises(GymposiumError, match="expectimax-2 plays only 2048"):
         next(matches(game, make_player("expectimax-2"), 1))
 
 

@@ -353,7 +353,7 @@ def test_batched_replies_match_single_ones(trained: Path) -> None:
         ({"on_illegal": "shrug"}, "Use forfeit, random"),
         ({"opponent": "randon"}, "Did you mean 'random'"),
         ({"opponent": "human"}, "Choose another player"),
-        ({"decisions": 63}, "64 is the least"),
+        ({"decisions": 63}, "must be at least 64"),
         ({"decisions": 64, "budget": 1.0}, "Give one of them"),
         ({"budget": 0.0}, "more than 0 CPU seconds"),
     ],

@@ -8,7 +8,7 @@ from typing import Any
 
 from gymposium import GameSpec, Parameter, hookimpl
 from gymposium.errors import BadParameter
-from gymposium.games.cards.goofspiel import make_game as goofspiel
+from gymposium.games.cards.goofspiel import game as goofspiel
 from gymposium.games.openspiel.adapter import OpenSpielGame
 
 

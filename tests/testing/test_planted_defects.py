@@ -347,7 +347,7 @@ plant(
 plant(
     "pictures_leak_nothing",
     "a picture of the other's card",
-    bent("kuhn_poker", picture=lambda self, seat: Picture(f"<b>{self.events[1 - seat].move}</b>", 1, 1)),
+    bent("kuhn_poker", draw_picture=lambda self, seat: Picture(f"<b>{self.events[1 - seat].move}</b>", 1, 1)),
     "leak in the picture",
 )
 
@@ -361,7 +361,7 @@ def naming(self: Any, seat: int) -> Picture:
 plant(
     "pictures_leak_nothing",
     "a place that is called as the other's card",
-    bent("kuhn_poker", picture=naming),
+    bent("kuhn_poker", draw_picture=naming),
     "leak in the picture",
 )
 
@@ -380,7 +380,7 @@ for what, picture, told in (
     ("a picture without words", Picture("<svg></svg>", 10, 10), "no aria-label"),
     ("a place beside the picture", Picture("", 10, 10, (PicturePlace("a1", 9, 9, 2, 2),)), "lies outside it"),
 ):
-    plant("pictures_are_valid", what, bent("tic_tac_toe", picture=lambda self, seat, shown=picture: shown), told)
+    plant("pictures_are_valid", what, bent("tic_tac_toe", draw_picture=lambda self, seat, shown=picture: shown), told)
 
 
 def forgetting(self: Any, seat: int, style: str = "full") -> Observation:

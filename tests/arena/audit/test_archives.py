@@ -45,7 +45,7 @@ def read_content(path: Path, limit: int = 1000) -> str:
 
 def test_large_parts_are_refused_despite_their_header(tmp_path: Path) -> None:
     path = write_zip(tmp_path / "log.eval", b"0" * 5000, zipfile.ZIP_DEFLATED)
-    assert read_content(path) == "it has 5000 bytes; the limit is 1000"
+    assert read_content(path) == "it has 5,000 bytes; the limit is 1,000"
     data = path.read_bytes().replace((5000).to_bytes(4, "little"), (900).to_bytes(4, "little"))
     path.write_bytes(data)
     assert "damaged" in read_content(path)
@@ -115,7 +115,7 @@ def test_part_list_is_bounded_before_parsing(tmp_path: Path) -> None:
     end = b"PK\x05\x06\0\0\0\0" + (65_535).to_bytes(2, "little") * 2
     listed = entry * (MAX_DIRECTORY_BYTES // len(entry) + 1)
     path.write_bytes(listed + end + len(listed).to_bytes(4, "little") + bytes(6))
-    with pytest.raises(BadLog, match=f"central directory has {len(listed)} bytes"):
+    with pytest.raises(BadLog, match=f"central directory has {len(listed):,} bytes"):
         list(read_members(path, 1000, Budget()))
     fewer = entry * 1000
     path.write_bytes(fewer + end + len(fewer).to_bytes(4, "little") + bytes(6))

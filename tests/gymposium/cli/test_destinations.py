@@ -34,7 +34,10 @@ NOWHERE = "/dev/null/below"
 def test_unwritable_destination_is_refused_before_any_work(arguments: list[str], option: str) -> None:
     done = CliRunner().invoke(app, arguments, prog_name="gymposium")
     assert done.exit_code == 2, done.output
-    assert done.stderr == f"error: {option} {NOWHERE}: cannot be written (/dev/null is not a folder).\n"
+    assert (
+        done.stderr
+        == f"error: {option} {NOWHERE}: cannot be written (/dev/null is not a folder). Choose another path.\n"
+    )
     assert done.stdout == ""
 
 

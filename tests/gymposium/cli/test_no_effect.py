@@ -39,7 +39,7 @@ REFUSED = {
     "exploit random --game kuhn_poker --search --replies 9": "--replies has no effect in a search",
     "view empty --export pages": "--export: empty has no matches, training runs or reports.",
     "view empty --export pages --port 9": "--port has no effect beside --export.",
-    "leaderboard run --out board --seed 3": "--seed needs --add.",
+    "leaderboard run --out board --seed 3": "--seed has no effect without --add.",
     "plugins check --list --quick": "--quick has no effect with --list.",
     "train --presets --game hex": "--game has no effect with --presets.",
 }

@@ -114,7 +114,10 @@ def test_missing_replies_crash_only_their_matches() -> None:
 
     found = matches(ShortPlayer(lambda: None), "tic_tac_toe")
     assert {name for name, one in found.items() if one.ending.kind == "crashed"} == BAD
-    assert found["3"].ending.detail == "TypeError: player failing was asked for 1 reply but returned a list of 0"
+    assert (
+        found["3"].ending.detail
+        == "TypeError: player failing was asked for 1 reply but returned a list of 0. Return one per ask"
+    )
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -60,7 +60,7 @@ def test_unreadable_file_is_tried_once(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(growing_module, "open_content", lambda path: read.append(path) or open_content(path))
     for _ in range(3):
         index.refresh()
-        assert [*map(str, index.problems)] == ["lines: line 1 is larger than 100 bytes"]
+        assert [*map(str, index.problems)] == ["lines: line 1 is larger than 100 bytes; remove it"]
     assert len(read) == 1
     (tmp_path / "others").write_text("")
     (tmp_path / "others").replace(file)

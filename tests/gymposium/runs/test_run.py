@@ -180,7 +180,7 @@ def test_samples_are_indexed_and_the_last_per_step_counts(training_run: Any) -> 
         (lambda g: g["trajectories"][0].update(reward="much"), "reward: Input should be a valid number"),
         (lambda g: g["trajectories"][0]["rows"][0].update(pieces=["a"]), "piece"),
         (lambda g: g["trajectories"][0]["rows"][0]["turns"][0].update(stop=99), "out of order"),
-        (lambda g: g["trajectories"][0]["rows"][0]["turns"][0].update(engine=[0.0]), "log-probability"),
+        (lambda g: g["trajectories"][0]["rows"][0]["turns"][0].update(engine=[0.0]), "log-probabilities"),
         (lambda g: g["trajectories"][0].update(rows=[]), "rows has 0 turns, but readings has"),
     ],
 )

@@ -14,7 +14,7 @@ from gymposium.tasks.running import start_coroutine
 from gymposium.tasks.tools import Call
 from gymposium_mcp.server import get_server
 from gymposium_mcp.settings import read_world
-from gymposium_mcp.world import make_game
+from gymposium_mcp.world import game as make_game
 
 RAW = ["python", str(Path(__file__).parent / "raw_server.py")]
 

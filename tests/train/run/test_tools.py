@@ -161,7 +161,7 @@ def test_only_real_call_tags_are_control_tokens(models: Models) -> None:
 
 def test_unsupported_calls_are_errors(models: Models) -> None:
     two = Lesson(({"role": "user", "content": "?"},), "", "a.jsonl:7", calls=(Call("a", {}), Call("b", {})))
-    with pytest.raises(BadOption, match=r"^a\.jsonl:7: .*llama writes one call"):
+    with pytest.raises(BadOption, match=r"^a\.jsonl:7: .*the llama dialect writes one call"):
         tokenize_lessons([two], models("llama3").chat, room=CONTEXT, max_tokens=REPLY)
 
 

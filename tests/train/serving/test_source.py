@@ -92,7 +92,7 @@ def test_unlearnable_groups_are_dropped(model_directory: Path, tmp_path: Path) -
         for row, reward in zip(file.sessions(bad), (1e308, 1.7e308, -1e308), strict=True):  # as in files of old runs
             file.set_session(row.id, "ended", ending={**(row.ending or {}), "reward": reward})
         assert server.train()["rollout/groups"] == 1
-        why = "cannot learn from its sessions: reward: give a number from -1e+09 to 1e+09."
+        why = "cannot learn from its sessions: reward: give a number from -1e+09 to 1e+09, not 1e+308."
         assert [(group.key, group.state, group.why) for group in file.groups(job=1)] == [
             (bad, "dropped", why),
             (good, "learned", ""),

@@ -180,6 +180,6 @@ def compute_max_moves(max_tile: int) -> int:
     return 2 * max_tile - 1
 
 
-def make_game(spec: GameSpec, params: Mapping[str, Any]) -> Game2048:
+def game(spec: GameSpec, params: Mapping[str, Any]) -> Game2048:
     """Make a game of 2048 that ends with the tile `max_tile`."""
     return Game2048(spec, params, EngineGame(load_engine_game("2048", params)), Wording2048(**params))

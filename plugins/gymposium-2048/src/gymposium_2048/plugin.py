@@ -14,7 +14,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         name="2048",
         title="2048",
         summary="Slide numbered tiles together, alone, for the highest score.",
-        entry_point="gymposium_2048.game:make_game",
+        entry_point="gymposium_2048.game:game",
         seats=1,
         parameters=(
             Parameter(

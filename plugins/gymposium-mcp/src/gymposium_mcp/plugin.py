@@ -14,7 +14,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         name="mcp",
         title="MCP server",
         summary="Answer a question with the tools of an MCP server.",
-        entry_point="gymposium_mcp.world:make_game",
+        entry_point="gymposium_mcp.world:game",
         seats=1,
         parameters=(
             Parameter(

@@ -29,7 +29,7 @@ _RULES = (
 _RULES_COMPACT = "question; call answer to end; calls {calls}\n"
 
 
-def make_game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
+def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
     """Return the game of a file. Its server starts when tools are first needed. Replays need no server."""
     return make_tool_game(spec, params, McpTasks(params["file"] or EXAMPLE, params["split"]))
 

@@ -14,7 +14,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         name="mail",
         title="Mail",
         summary="Answer a question about a mailbox by searching and reading it.",
-        entry_point="gymposium_worlds.mail.tasks:make_game",
+        entry_point="gymposium_worlds.mail.tasks:game",
         seats=1,
         parameters=(
             Parameter(name="mails", default=200, low=20, high=5000, help="Number of mails in the mailbox."),
@@ -51,7 +51,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         name="tables",
         title="Tables",
         summary="Answer a question about a made-up database with SQL queries.",
-        entry_point="gymposium_worlds.tables.tasks:make_game",
+        entry_point="gymposium_worlds.tables.tasks:game",
         seats=1,
         parameters=(
             Parameter(name="rows", default=200, low=20, high=400, help="Rows of the largest table."),

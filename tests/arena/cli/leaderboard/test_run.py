@@ -247,7 +247,7 @@ def test_adding_fails_if_an_earlier_player_needs_permission(gymposium: Any, tmp_
         (("--out", "nothing"), "nothing is not a board: it has no suite.toml"),
         ((), "Give a suite"),
         (("suite.toml", "--out", "b", "--add", "mcst-5"), "Did you mean"),
-        (("suite.toml", "--out", "b", "--game", "tic_tac_toe"), "--game needs --add"),
+        (("suite.toml", "--out", "b", "--game", "tic_tac_toe"), "--game has no effect without --add"),
         (
             ("suite.toml", "--out", "b", "--add", "exact", "--game", "chess"),
             "has no game chess. Its games: tic_tac_toe",

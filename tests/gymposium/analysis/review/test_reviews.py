@@ -151,7 +151,11 @@ def test_unreplayable_match_is_reported(tmp_path: Path, executor: LocalExecutor)
 
 @pytest.mark.parametrize(
     ("games", "why"),
-    [((), "contains no match"), (("tic_tac_toe", "connect_four"), "matches of 2 games"), (("solitaire",), "two seats")],
+    [
+        ((), "no finished match"),
+        (("tic_tac_toe", "connect_four"), "matches of 2 games"),
+        (("solitaire",), "two seats"),
+    ],
 )
 def test_refuses_empty_mixed_and_unjudgeable_files(
     tmp_path: Path, executor: LocalExecutor, games: tuple[str, ...], why: str

@@ -185,7 +185,7 @@ def _check_path(name: str, path: str) -> None:
         )
 
 
-def make_game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
+def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
     """Make the game. Raises `BadParameter` if `inbox` is combined with parameters of generated mailboxes."""
     return make_tool_game(spec, params, _make_tasks(spec.drop_defaults(params), **params))
 

@@ -76,6 +76,6 @@ class TablesTasks:
         )
 
 
-def make_game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
+def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
     """Return the game. Raises `BadParameter` for unknown kinds of questions."""
     return make_tool_game(spec, params, TablesTasks(**params))

@@ -92,7 +92,7 @@ def run_suite(
         raise BadOption("Give a suite, and the board's folder with --out:  gymposium leaderboard run SUITE --out BOARD")
     for option, value in (("--game", game), ("--label", label), ("--by", by), ("--seed", seed)):
         if value is not None and not add:
-            raise BadOption(f"{option} {value} has no effect without --add. Add --add PLAYER.")
+            raise BadOption(f"{option} has no effect without --add. Add --add PLAYER.")
     if label and len(add or ()) > 1:
         raise BadOption(
             f"--label {label} applies to one player, not {len(add or ())}. Add the others with separate commands."

@@ -123,8 +123,8 @@ class AdversaryPlayer:
     def check_game(self, game: Game) -> None:
         if game.name != self._adversary.game:
             raise GymposiumError(
-                f"{self.name} was fitted for {self._adversary.game} and does not play {game.name}. Fit one for this "
-                f"game: gymposium exploit PLAYER --game {game.name}"
+                f"{self.name} was fitted for {self._adversary.game} and does not play {game.name}. Fit another one for "
+                f"this game with  gymposium exploit"
             )
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:

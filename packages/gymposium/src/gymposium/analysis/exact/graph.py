@@ -103,7 +103,7 @@ def _require_traversable(game: Game) -> OpenSpielGame:
     if not isinstance(game, OpenSpielGame):
         raise TooLarge(f"{game.name}: exact figures are computed only for OpenSpiel games.")
     if game.max_decisions > DEEPEST:
-        raise TooLarge(f"{game.name} has matches of more than {DEEPEST} moves, the limit for exact figures.")
+        raise TooLarge(f"{game.name} has matches of more than {DEEPEST} moves.")
     check_engine(game)
     return game
 

@@ -9,7 +9,7 @@ GAMES = (
         name="goofspiel",
         title="Goofspiel",
         summary="Bid your cards for prize cards; bids are simultaneous, and stay hidden if imp_info is on.",
-        entry_point="gymposium.games.cards.goofspiel:make_game",
+        entry_point="gymposium.games.cards.goofspiel:game",
         best_play=(
             "Against random bids the best policy bids the value of the prize: the player `match-prize` (Ross, 1971, "
             "Goofspiel: The Game of Pure Strategy). Equilibria are mixed; `cfr-N` computes them for up to 4 cards."
@@ -119,7 +119,7 @@ GAMES = (
         name="hanabi",
         title="Hanabi",
         summary="Build fireworks together; you see all cards but your own, and players give each other hints.",
-        entry_point="gymposium.games.cards.hanabi:make_game",
+        entry_point="gymposium.games.cards.hanabi:game",
         best_play=(
             "Not every deal allows 25 points. Learned policies for two players average more than 24 points with copies "
             "of themselves and far fewer with other partners (Bard and others, 2020, The Hanabi Challenge)."

@@ -137,7 +137,7 @@ class OpenGoofspiel(Goofspiel):
         )
 
 
-def make_game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
+def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
     engine = load_engine_game("goofspiel", {**params, "players": 2})
     how = params["num_cards"], params["points_order"]
     if params["imp_info"]:

@@ -220,7 +220,7 @@ class HanabiGame(OpenSpielGame):
         return places, unseen
 
 
-def make_game(spec: GameSpec, params: Mapping[str, Any]) -> HanabiGame:
+def game(spec: GameSpec, params: Mapping[str, Any]) -> HanabiGame:
     deck = Deck(params["players"], params["colors"], params["ranks"], params["hand_size"])
     if deck.players * deck.hand_size > deck.size:
         raise BadParameter(

@@ -33,7 +33,7 @@ GAMES = (
         name="universal_poker",
         title="Texas hold'em",
         summary="One hand: two private cards, five community cards and four betting rounds.",
-        entry_point="gymposium.games.poker.universal_poker:make_game",
+        entry_point="gymposium.games.poker.universal_poker:game",
         best_play=(
             "Heads-up limit hold'em is essentially solved (Bowling and others, 2015, Heads-Up Limit Hold'em Poker Is "
             "Solved) for stacks that never run out. In no-limit hold'em, programs beat professionals (Moravčík and "

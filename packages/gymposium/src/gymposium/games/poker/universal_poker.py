@@ -254,7 +254,7 @@ class UniversalPokerGame(OpenSpielGame):
         return self.world(match, history, rng)
 
 
-def make_game(spec: GameSpec, params: Mapping[str, Any]) -> UniversalPokerGame:
+def game(spec: GameSpec, params: Mapping[str, Any]) -> UniversalPokerGame:
     if params["betting"] == "limit":
         if params["players"] > _MOST_AT_LIMIT:
             raise BadParameter(

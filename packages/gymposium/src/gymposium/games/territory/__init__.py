@@ -60,7 +60,7 @@ GAMES = (
         name="go",
         title="Go",
         summary="Surround points and capture stones; area scoring on a board of any size.",
-        entry_point="gymposium.games.territory.go:make_game",
+        entry_point="gymposium.games.territory.go:game",
         seat_names=("Black, X", "White, O"),
         best_play=(
             "On 5 by 5 the first player owns the whole board (van der Werf, 2003, Solving Go on Small Boards). Larger "

@@ -139,7 +139,7 @@ class GoGame(OpenSpielGame):
         return f"{board}{state.history()[-1:]} {legal} {self.wording.find_repetitions(state, board)}"
 
 
-def make_game(spec: GameSpec, params: Mapping[str, Any]) -> GoGame:
+def game(spec: GameSpec, params: Mapping[str, Any]) -> GoGame:
     others = {name: value for name, value in params.items() if name != "max_game_length"}
     limit: int = params["max_game_length"] or 2 * params["board_size"] ** 2
     if limit == 1:  # the engine checks for the end only from the second move on
