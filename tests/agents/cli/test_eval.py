@@ -135,7 +135,7 @@ def test_exact_figures_accompany_sampled_ones(run: Any) -> None:
     assert kuhn["exact"]["exact"] is True
     assert kuhn["exact"]["as_played"]["exploitability"] == pytest.approx(11 / 24)
     assert kuhn["exact"]["as_played"]["against_random"]["seats"][0]["mean_return"] == pytest.approx(0.125)
-    assert pig["exact"] == {"refused": "pig has matches of more than 300 moves, the limit for exact figures."}
+    assert pig["exact"] == {"refused": "pig has matches of more than 300 moves."}
     done = run("eval", "random", *options)
     assert done.returncode == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -143,7 +143,7 @@ def test_exact_figures_accompany_sampled_ones(run: Any) -> None:
     assert "against random 0.5000 0.0000 0.5000 0.0000" in text
     assert "best response in seat 1 0.6250 0.0000 0.3750 0.4167" in text
     assert "exploitability 0.4583" in text
-    assert "random has no exact figures: pig has matches of more than 300 moves, the limit for exact figures." in text
+    assert "random has no exact figures: pig has matches of more than 300 moves." in text
 
 
 def test_human_player_suggests_the_play_command(run: Any, tmp_path: Path) -> None:
