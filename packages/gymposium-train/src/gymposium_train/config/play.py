@@ -104,7 +104,7 @@ class Overlong(Settings):
     is not made less likely. `penalize`: replies within `buffer` tokens of the limit earn less, the longer they are
     (soft overlong punishment, Yu et al., 2025, DAPO)."""
     buffer: int | None = Field(default=None, ge=1)
-    """Number of tokens before the limit in which the penalty rises from 0 to `penalty`. Default: a fifth of
+    """Number of tokens before the limit. Over these tokens, the penalty rises from 0 to `penalty`. Default: a fifth of
     `prompting.max_tokens`."""
     penalty: float = Field(default=1.0, gt=0.0)
     """Penalty for a reply that was cut off. It is part of the turn's reward, so a match loses the sum over its

@@ -59,7 +59,7 @@ class PackedRow:
 
 
 def choose_attention(model: Any, wanted: Attention, device: torch.device, dtype: torch.dtype) -> Attention:
-    """Return the kind of attention with which `model` learns on `device` in the number type `dtype`. `auto` selects the
+    """Return the kind of attention for a `model` that learns on `device` in the number type `dtype`. `auto` selects the
     fastest one. Models loaded with an implementation other than `sdpa` keep it.
 
     Raises `BadOption` for `varlen` where it is not supported."""

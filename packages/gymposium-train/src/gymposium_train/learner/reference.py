@@ -19,7 +19,7 @@ class Reference:
 
     def __init__(self, model: Mapping[str, nn.Parameter], masters: Mapping[str, nn.Parameter]) -> None:
         """`model` are the parameters that compute, by name. `masters` are those to copy and average: the same ones, or
-        float32 weights of which `model` holds rounded copies. bfloat16 would round away the steps of an average."""
+        float32 weights whose rounded copies are in `model`. bfloat16 would round away the steps of an average."""
         self._model, self._masters = model, masters
         self.weights: dict[str, Tensor] = {name: p.detach().clone() for name, p in masters.items()}
 

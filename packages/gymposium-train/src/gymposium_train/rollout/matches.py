@@ -54,7 +54,7 @@ class MatchRollouts:
     are_tied: Callable[[Sequence[MatchGroup]], bool] = lambda groups: False
     """Returns whether the groups of a set teach nothing."""
     staleness: int = 0
-    """Maximum number of steps by which the weights lag that play a step's matches."""
+    """Maximum lag of the weights that play a step's matches, in steps."""
     steps: float = math.inf
     """Number of steps of the run."""
     _open: dict[int, StepMatches] = field(default_factory=dict, init=False)

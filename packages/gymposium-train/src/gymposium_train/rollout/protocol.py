@@ -67,7 +67,7 @@ class StepRollout(Generic[G]):
     trajectories. Self-play outcomes appear only under their own name, because a win for one seat is a loss for
     another."""
     staleness: int = 0
-    """The largest number of steps by which the weights lagged that began to play these trajectories."""
+    """The largest lag of the weights that began to play these trajectories, in steps."""
 
 
 class RolloutSource(Protocol):
