@@ -204,8 +204,9 @@ def test_ctrl_c_interrupts_waiting_for_matches(who: Who) -> None:
     assert main is not None
 
     def interrupt() -> None:
-        signal.pthread_kill(main, signal.SIGINT)
-        over.wait(PATIENCE)
+        if not over.is_set():  # the player is asked again until the source is closed
+            signal.pthread_kill(main, signal.SIGINT)
+            over.wait(PATIENCE)
 
     source, _ = make_source(who, HookedCast(hooks=[interrupt]), 1)
     try:
