@@ -29,7 +29,8 @@ class GameMix:
         """Return the current share of each game. They add up to 1."""
         even = {name: 4.0 * score * (1.0 - score) for name, score in self.scores.items()}
         weights = [weight * max(LEAST, even.get(name, 1.0)) for name, weight in self._weights.items()]
-        return [weight / math.fsum(weights) for weight in weights]
+        total = math.fsum(weights)
+        return [weight / total for weight in weights]
 
     def note(self, scores: Mapping[str, Sequence[float]]) -> None:
         """Note the scores of a step's matches in each game."""

@@ -154,14 +154,21 @@ def estimate_memory(
 def load_architecture(config: TrainConfig) -> Any:
     """Return the architecture of the learner's model, as a transformers config. Raises `GymposiumError` if the model is
     not on this machine."""
+    if (architecture := find_architecture(config)) is None:
+        raise GymposiumError(
+            f"{config.model.name} is not on this machine, so its memory cannot be estimated. Download it, or name a "
+            f"directory."
+        )
+    return architecture
+
+
+def find_architecture(config: TrainConfig) -> Any | None:
+    """Return the architecture of the learner's model, as a transformers config, or None if the model is not on this
+    machine."""
     model = config.model
     if model.name is None:
         return make_small_config(model.small, model.small.tokens)
-    if (architecture := load_local_architecture(model.name, model.trust)) is None:
-        raise GymposiumError(
-            f"{model.name} is not on this machine, so its memory cannot be estimated. Download it, or name a directory."
-        )
-    return architecture
+    return load_local_architecture(model.name, model.trust)
 
 
 def estimate_longest_prompt(config: TrainConfig) -> int:

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from gymposium.errors import GymposiumError
-from gymposium_agents.models.loading import build_skeleton, load_local_architecture
+from gymposium_agents.models.loading import build_skeleton
 from gymposium_train.config import Optimizer, TrainConfig
 from gymposium_train.config.learn import TOKENS_PER_PASS
 from gymposium_train.config.reading import change_config
@@ -18,7 +18,7 @@ from gymposium_train.run.memory import (
     RunMemory,
     estimate_longest_prompt,
     estimate_memory,
-    load_architecture,
+    find_architecture,
 )
 
 COMFORTABLE = 0.5
@@ -40,13 +40,10 @@ SAVING = (
 def choose_parallel(config: TrainConfig, devices: LearningDevices | None = None) -> TrainConfig:
     """Return the config with `optimizer.parallel` chosen for several processes, unless given: a LoRA on a model whose
     weights are a small part of a device's memory is replicated."""
-    devices, architecture = devices or LearningDevices.find(config), None
+    devices = devices or LearningDevices.find(config)
     if devices.processes == 1 or config.optimizer.parallel is not None or config.backend.kind != "local":
         return config
-    if config.model.tune == "lora" and config.model.name is not None:
-        architecture = load_local_architecture(config.model.name, config.model.trust)
-    elif config.model.tune == "lora":
-        architecture = load_architecture(config)
+    architecture = find_architecture(config) if config.model.tune == "lora" else None
     if architecture is None:  # all weights are trained, or the size of the model is unknown
         return _change_optimizer(config, {"parallel": "shard"})
     model = build_skeleton(architecture, config.model.trust, choose_compute_type(config.optimizer.precision))
@@ -59,22 +56,22 @@ def choose_passes(config: TrainConfig, devices: LearningDevices | None = None) -
     """Return the config with `optimizer.layout`, `optimizer.checkpointing` and `optimizer.token_budget` chosen, unless
     given: the fastest that fit comfortably on the devices, by default those of this machine. Only the layout is chosen
     for small models, and only layout and checkpointing for models that are not on this machine."""
-    optimizer, name = config.optimizer, config.model.name
+    optimizer = config.optimizer
     is_given = None not in (optimizer.layout, optimizer.checkpointing, optimizer.token_budget)
     if is_given or config.backend.kind != "local":
         return config
     devices = devices or LearningDevices.find(config)
-    *first, last = _list_choices(optimizer, devices)
-    if name is None:
-        return _change_optimizer(config, [*first, last][0])
-    if load_local_architecture(name, config.model.trust) is None:
-        return _change_optimizer(config, last)
+    choices = _list_choices(optimizer, devices)
+    if config.model.name is None:
+        return _change_optimizer(config, choices[0])
+    if find_architecture(config) is None:
+        return _change_optimizer(config, choices[-1])
     longest = estimate_longest_prompt(config)  # the same for all choices
-    for choice in first:
+    for choice in choices[:-1]:
         chosen = _change_optimizer(config, choice)
         if tokens := _fit_tokens(chosen, longest, devices, fewest=TOKENS_PER_PASS):
             return _change_optimizer(chosen, {"token_budget": tokens})
-    chosen = _change_optimizer(config, last)
+    chosen = _change_optimizer(config, choices[-1])
     if optimizer.token_budget is not None:
         return chosen
     return _change_optimizer(chosen, {"token_budget": _fit_tokens(chosen, longest, devices) or FEWEST_TOKENS})
