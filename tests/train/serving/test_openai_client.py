@@ -203,7 +203,7 @@ def test_refused_requests_raise_and_are_not_retried(stream: bool, serve: Serve) 
             complete(model="policy", messages=user("too long " * 4_000), stream=stream)
         assert refused.value.code == "context_length_exceeded"
         with pytest.raises(openai.NotFoundError, match="Session not found"):
-            client.with_options(base_url=f"{session.base_url[:-4]}0/v1").chat.completions.create(
+            client.with_options(base_url=session.base_url.replace("/v1", "-other/v1")).chat.completions.create(
                 model="policy", messages=user("Tell."), stream=stream
             )
         assert not session.turns()
