@@ -16,9 +16,10 @@ from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import build_config
 from gymposium_train.credit.make import make_credit
-from gymposium_train.credit.protocol import RatedGroup
+from gymposium_train.credit.protocol import is_tied
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.rows import Row
+from gymposium_train.rollout import MatchGroup
 from gymposium_train.rollout.samples import make_episode, rows_to_learn, weigh_turns
 
 from .runs import COPIES, QUIET, RecordingRollout, trainer_for
@@ -52,9 +53,9 @@ def make_rows(trajectories: list[Trajectory], config: TrainConfig) -> list[Row]:
     for start in range(0, len(trajectories), COPIES):
         group = trajectories[start : start + COPIES]
         rewards = make_reward("returns")(group)
-        made = RatedGroup(tuple(make_episode("", *pair) for pair in zip(group, rewards, strict=True)))
-        [credited] = credit([made])
-        assert not credited.tied  # gymposium leaves groups of equal rewards out, and TRL counts them
+        whole = MatchGroup(group[0].game, 0, "", tuple(group))
+        [credited] = credit([[make_episode(whole, *pair) for pair in zip(group, rewards, strict=True)]])
+        assert not is_tied(credited)  # gymposium leaves groups of equal rewards out, and TRL counts them
         groups.append(credited)
     rows = rows_to_learn(weigh_turns(groups, config.objective.aggregate, longest=10**6))
     assert len(rows) == len(trajectories)

@@ -14,7 +14,7 @@ from gymposium_train.credit.baseline import Baseline, BaselineSettings
 from gymposium_train.credit.gae import Gae, GaeSettings
 from gymposium_train.credit.gigpo import Gigpo, GigpoSettings
 from gymposium_train.credit.grpo import Grpo, GrpoSettings, compute_group_advantages
-from gymposium_train.credit.protocol import BadEpisode, Credit, Episode, RatedGroup
+from gymposium_train.credit.protocol import BadEpisode, Credit, Episode, assign_advantages, is_tied
 from gymposium_train.credit.rae import Rae, RaeSettings
 from gymposium_train.credit.rloo import Rloo, RlooSettings
 
@@ -26,8 +26,7 @@ def episode(*rewards: float, role: str = "nim 0", states: Sequence[Hashable] | N
 
 
 def advantages(credit: Credit, *groups: Sequence[Episode]) -> list[list[tuple[float, ...]] | None]:
-    credited = credit([RatedGroup(tuple(group)) for group in groups])
-    return [None if group.tied else [one.advantages for one in group.episodes] for group in credited]
+    return [None if is_tied(group) else [one.advantages for one in group] for group in credit(groups)]
 
 
 def make_gigpo(gamma: float, step_weight: float, *, normalise: bool = False) -> Gigpo:
@@ -130,10 +129,10 @@ def test_rae_baseline_excludes_the_current_reward() -> None:
 
 
 def test_rae_resumes_from_a_checkpoint() -> None:
-    groups = [RatedGroup((episode(0.1), episode(0.7, role="nim 1"))), RatedGroup((episode(0.3),))]
+    groups = [[episode(0.1), episode(0.7, role="nim 1")], [episode(0.3)]]
     through, resumed = Rae(RaeSettings()), Rae(RaeSettings())
     through(groups)
-    resumed([RatedGroup((episode(5.0, role="another"),))])
+    resumed([[episode(5.0, role="another")]])
     resumed.restore(json.loads(json.dumps(through.state())))
     assert resumed.state() == through.state()
     through_again = through(groups)
@@ -189,18 +188,18 @@ def test_gigpo_compares_states_only_within_groups() -> None:
 
 
 def test_gigpo_equals_grpo_without_repeated_states() -> None:
-    group = RatedGroup((episode(1.0, 0.0, states="ab"), episode(0.0, states="c"), episode(0.5, states="d")))
+    group = [episode(1.0, 0.0, states="ab"), episode(0.0, states="c"), episode(0.5, states="d")]
     assert make_gigpo(0.9, 1.0, normalise=True)([group]) == Grpo(GrpoSettings(normalise=True))([group])
 
 
 def test_refuses_credit_that_misses_a_turn() -> None:
-    group = RatedGroup((episode(1.0, 0.0), episode(1.0)))
+    group = [episode(1.0, 0.0), episode(1.0)]
     with pytest.raises(BadEpisode, match="2 rewards but 1 advantages"):
-        group.assign([(0.5,), (0.5,)])
+        assign_advantages(group, [(0.5,), (0.5,)])
     with pytest.raises(BadEpisode, match="1 rewards but 2 targets"):
-        group.assign([(0.5, 0.5), (0.5,)], [(1.0, 1.0), (1.0, 1.0)])
+        assign_advantages(group, [(0.5, 0.5), (0.5,)], [(1.0, 1.0), (1.0, 1.0)])
     with pytest.raises(ValueError, match="shorter"):
-        group.assign([(0.5, 0.5)])
+        assign_advantages(group, [(0.5, 0.5)])
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from gymposium_train.credit.gae import Gae, GaeSettings
-from gymposium_train.credit.protocol import BadEpisode, Episode, RatedGroup
+from gymposium_train.credit.protocol import BadEpisode, Episode
 
 number = st.floats(-5, 5)
 share = st.floats(0, 1)
@@ -31,9 +33,9 @@ def test_gae_matches_hand_computation() -> None:
     """gamma 0.5, lambda 0.5; rewards 0, 0, 1 and values 0.5, 0.25, 0.5. The temporal differences are
     -0.375 = 0 + 0.125 - 0.5, 0 = 0 + 0.25 - 0.25 and 0.5 = 1 - 0.5; the advantages 0.5, 0.125 and -0.34375."""
     ended = Episode((0.0, 0.0, 1.0), "nim 0", (0, 1, 2), (0.5, 0.25, 0.5))
-    (group,) = make_gae(0.5, 0.5)([RatedGroup((ended,))])
-    assert group.episodes[0].advantages == (-0.34375, 0.125, 0.5)
-    assert group.episodes[0].targets == (0.15625, 0.375, 1.0)
+    ((found,),) = make_gae(0.5, 0.5)([[ended]])
+    assert found.advantages == (-0.34375, 0.125, 0.5)
+    assert found.targets == (0.15625, 0.375, 1.0)
 
 
 def test_only_truncated_episodes_bootstrap() -> None:
@@ -45,8 +47,7 @@ def test_only_truncated_episodes_bootstrap() -> None:
 
 @given(episode=episodes(), gamma=discount)
 def test_lambda_1_is_the_discounted_return_minus_value(episode: Episode, gamma: float) -> None:
-    (group,) = make_gae(gamma, 1.0)([RatedGroup((episode,))])
-    (found,) = group.episodes
+    ((found,),) = make_gae(gamma, 1.0)([[episode]])
     turns = len(episode.rewards)
     for t in range(turns):
         paid = sum(gamma ** (k - t) * episode.rewards[k] for k in range(t, turns))
@@ -85,11 +86,10 @@ def test_turns_without_reward_discount() -> None:
 
 @given(groups=st.lists(st.lists(episodes(), min_size=1, max_size=3), min_size=1, max_size=4), gamma=discount, lam=share)
 def test_whitening_covers_the_batch_and_keeps_targets(groups: list[list[Episode]], gamma: float, lam: float) -> None:
-    rated = [RatedGroup(tuple(group)) for group in groups]
-    raw, white = make_gae(gamma, lam)(rated), make_gae(gamma, lam, normalise=True)(rated)
+    raw, white = make_gae(gamma, lam)(groups), make_gae(gamma, lam, normalise=True)(groups)
 
-    def flat(credited: list[RatedGroup], name: str) -> np.ndarray:
-        return np.array([x for group in credited for one in group.episodes for x in getattr(one, name)])
+    def flat(credited: Sequence[Sequence[Episode]], name: str) -> np.ndarray:
+        return np.array([x for group in credited for one in group for x in getattr(one, name)])
 
     before, after = flat(raw, "advantages"), flat(white, "advantages")
     assert np.array_equal(flat(raw, "targets"), flat(white, "targets"))
@@ -101,4 +101,4 @@ def test_whitening_covers_the_batch_and_keeps_targets(groups: list[list[Episode]
 
 def test_gae_requires_values() -> None:
     with pytest.raises(BadEpisode, match="Set up a critic"):
-        make_gae(1.0, 1.0, normalise=True)([RatedGroup((Episode((1.0,), "nim 0", (0,)),))])
+        make_gae(1.0, 1.0, normalise=True)([[Episode((1.0,), "nim 0", (0,))]])

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from gymposium_agents.models.loading import load_model
 from gymposium_train.credit.grpo import Grpo, GrpoSettings
-from gymposium_train.credit.protocol import Credit, Episode, RatedGroup
+from gymposium_train.credit.protocol import Credit, Episode
 from gymposium_train.credit.rloo import Rloo, RlooSettings
 from gymposium_train.objective.aggregate import compute_turn_weights
 from gymposium_train.objective.cispo import Cispo, CispoSettings
@@ -151,8 +151,8 @@ def moved(oracle: Oracle) -> Any:
 
 def advantages(credit: Credit, rewards: list[float]) -> Tensor:
     episodes = [Episode((reward,), "nim 0", (0,)) for reward in rewards]
-    groups = credit([RatedGroup((*episodes[start : start + GROUP],)) for start in range(0, len(episodes), GROUP)])
-    return torch.tensor([one.advantages[0] for group in groups for one in group.episodes])
+    groups = credit([episodes[start : start + GROUP] for start in range(0, len(episodes), GROUP)])
+    return torch.tensor([one.advantages[0] for group in groups for one in group])
 
 
 @pytest.mark.parametrize(("scale", "normalise"), [("group", True), ("none", False)])

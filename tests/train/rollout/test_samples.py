@@ -18,8 +18,9 @@ from gymposium.rewards.protocol import Reward
 from gymposium_agents.chat.tokens import BASE, Completion, Sampling, TurnTokens
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.players.player import LanguageModelPlayer
-from gymposium_train.credit.protocol import Episode, RatedGroup
+from gymposium_train.credit.protocol import Episode, assign_advantages
 from gymposium_train.learner.rows import fill_spans
+from gymposium_train.rollout import MatchGroup
 from gymposium_train.rollout.samples import annotate_episode, make_episode, next_prompt, rows_to_learn, weigh_turns
 
 _RANDOM = FailurePolicy.parse("random")
@@ -43,7 +44,7 @@ def make(turns: list[tuple[int, int, bool]], key: int = 0, reward: Reward | None
     trajectory = Trajectory.from_match(played, 0)
     given = [replace(trajectory.turns[0], trace=trace) for trace in traces(turns, key)]
     trajectory = Trajectory(game=game, seat=0, turns=given, events=trajectory.events, utilities=trajectory.utilities)
-    return make_episode("kuhn_poker seat 0", trajectory, reward or Reward(1.0))
+    return make_episode(MatchGroup(game, 0, "random", (trajectory,)), trajectory, reward or Reward(1.0))
 
 
 @given(st.lists(TURNS, min_size=1, max_size=5), st.integers(2, 40), st.sampled_from(["token", "turn", "sequence"]))
@@ -51,8 +52,8 @@ def test_too_long_rows_are_dropped_not_truncated(
     given_turns: list[list[tuple[int, int, bool]]], longest: int, aggregate: str
 ) -> None:
     made = [make(turns, key) for key, turns in enumerate(given_turns)]
-    groups = [RatedGroup((one,)).assign([(1.0,) * len(one.rewards)]) for one in made]
-    tied = RatedGroup((made[0],)).assign(None)
+    groups = [assign_advantages([one], [(1.0,) * len(one.rewards)]) for one in made]
+    tied = [made[0]]
     weighed = weigh_turns([tied, *groups], aggregate, longest)  # type: ignore[arg-type]
     kept = rows_to_learn(weighed)
     rows = [row for one in made for row in one.rows]
@@ -60,7 +61,7 @@ def test_too_long_rows_are_dropped_not_truncated(
     # what is left out is in no denominator either
     weights = [span.weight * len(span) for row in kept for span in row.spans]
     assert math.fsum(weights) == pytest.approx(1.0 if kept else 0.0)
-    left_out = [row for one in weighed[1:] for row in one.episodes[0].rows if len(row.ids) > longest]
+    left_out = [row for one in weighed[1:] for row in one[0].rows if len(row.ids) > longest]
     assert all(span.weight == 0.0 for row in left_out for span in row.spans)
     assert weighed[0] == tied
 
@@ -74,13 +75,13 @@ def test_masked_replies_have_no_weight(
     for turn in (turn for one in made for turn in one.trajectory.turns):
         cut.append(data.draw(st.booleans()))
         turn.trace.completion.finish_reason = "length" if cut[-1] else "stop"
-    groups = [RatedGroup((one,)).assign([(1.0,) * len(one.rewards)]) for one in made]
+    groups = [assign_advantages([one], [(1.0,) * len(one.rewards)]) for one in made]
     weighed = weigh_turns(groups, aggregate, 10_000, mask_cut_off=True)  # type: ignore[arg-type]
-    spans = [span for group in weighed for one in group.episodes for span in one.spans]
+    spans = [span for group in weighed for one in group for span in one.spans]
     assert [span.weight == 0.0 for span in spans] == cut
     assert math.fsum(span.weight * len(span) for span in spans) == pytest.approx(0.0 if all(cut) else 1.0)
     unmasked = weigh_turns(groups, aggregate, 10_000)  # type: ignore[arg-type]
-    assert all(span.weight > 0.0 for group in unmasked for one in group.episodes for span in one.spans)
+    assert all(span.weight > 0.0 for group in unmasked for one in group for span in one.spans)
 
 
 @given(TURNS, st.data(), st.floats(0.01, 1.0), st.booleans())
@@ -105,9 +106,8 @@ def test_k1_penalty_is_subtracted_from_rewards(
 
 def test_every_turn_gets_its_own_credit() -> None:
     one = make([(2, 1, False), (1, 2, True), (3, 1, False)])
-    credited = RatedGroup((one,)).assign([(0.5, -1.0, 2.0)], [(1.0, 2.0, 3.0)])
-    (group,) = weigh_turns([credited], "token", 100)
-    (taught,) = group.episodes
+    credited = assign_advantages([one], [(0.5, -1.0, 2.0)], [(1.0, 2.0, 3.0)])
+    ((taught,),) = weigh_turns([credited], "token", 100)
     assert [(span.advantage, span.target) for span in taught.spans] == [(0.5, 1.0), (-1.0, 2.0), (2.0, 3.0)]
     assert {span.weight for span in taught.spans} == {0.25}
     assert {(span.advantage, span.weight) for span in one.spans} == {(0.0, 0.0)}, "what it was made from stays"
@@ -129,7 +129,7 @@ def test_only_truncated_ends_bootstrap_from_the_critic(tiny: LoadedModel) -> Non
             found.add(trajectory.truncated)
             if not trajectory.turns:
                 continue
-            one, after = make_episode("tic_tac_toe seat 0", trajectory, rated), 0.0
+            one, after = make_episode(MatchGroup(game, 0, "random", (trajectory,)), trajectory, rated), 0.0
             prompt = next_prompt(one)
             assert (prompt is not None) == trajectory.truncated
             if prompt is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gymposium_train.credit.protocol import Episode, RatedGroup
+from gymposium_train.credit.protocol import Episode
 from gymposium_train.learner.protocol import Pair
 from gymposium_train.learner.rows import Row, Span
 from gymposium_train.run.information import compute_information_metrics, draw_turns, estimate_information
@@ -35,9 +35,9 @@ class TablePolicy:
         return math.fsum(terms) / len(self.table)
 
 
-def make_group(turns: Sequence[tuple[int, int]], rewards: Sequence[float] = (0.0,)) -> RatedGroup:
+def make_group(turns: Sequence[tuple[int, int]], rewards: Sequence[float] = (0.0,)) -> list[Episode]:
     """Episodes of one turn each, with a prompt of one token and a reply of two."""
-    episodes = [
+    return [
         Episode(
             rewards=(reward,),
             role="",
@@ -48,10 +48,11 @@ def make_group(turns: Sequence[tuple[int, int]], rewards: Sequence[float] = (0.0
         for prompt, reply in turns
         for reward in rewards
     ]
-    return RatedGroup(tuple(episodes))
 
 
-def measure(policy: TablePolicy, groups: Sequence[RatedGroup], rng: random.Random, **changed: Any) -> dict[str, float]:
+def measure(
+    policy: TablePolicy, groups: Sequence[Sequence[Episode]], rng: random.Random, **changed: Any
+) -> dict[str, float]:
     options = {"prompts": 8, "longest": 10, "temperature": 0.7, **changed}
     return compute_information_metrics(policy, groups, rng=rng, **options)  # type: ignore[arg-type]
 

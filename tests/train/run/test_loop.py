@@ -39,7 +39,7 @@ from gymposium_train.config.schedules import RunProgress
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.grpo import GrpoSettings
 from gymposium_train.credit.make import CREDITS, make_credit
-from gymposium_train.credit.protocol import Critic
+from gymposium_train.credit.protocol import Critic, is_tied
 from gymposium_train.credit.rae import RaeSettings
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.rows import Span
@@ -113,7 +113,7 @@ def test_legal_replies_are_recorded_only_for_loss_terms(
     settings = {"entropy": Entropy(weight=bonus), "legality": Legality(weight=legality), "stages": SELF}
     with training(model_directory, tmp_path, **settings) as mine:
         mine.keep = lambda step, groups: spans.extend(
-            span for one in groups for episode in one.episodes for span in episode.spans
+            span for group in groups for episode in group for span in episode.spans
         )
         rollout = mine.play(0)
         metrics = mine.learn(0, rollout)
@@ -138,7 +138,7 @@ def test_cut_off_replies_are_treated_as_set(model_directory: Path, tmp_path: Pat
     with training(model_directory, tmp_path, **settings) as mine:
         mine.keep = lambda step, rated: groups.extend(rated)
         metrics = mine.learn(0, mine.play(0))
-    episodes = [one for group in groups if not group.tied for one in group.episodes]
+    episodes = [one for group in groups if not is_tied(group) for one in group]
     cut = [turn.reading == "cut off" for one in episodes for turn in one.trajectory.turns]
     assert cut.count(True) > 1
     assert any(cut)
@@ -153,7 +153,7 @@ def test_step_reports_speed_and_times(model_directory: Path, tmp_path: Path) -> 
     learned: list[int] = []
     with training(model_directory, tmp_path, entropy=Entropy()) as mine:
         mine.keep = lambda step, groups: learned.extend(
-            len(row.ids) for one in groups if not one.tied for episode in one.episodes for row in episode.rows
+            len(row.ids) for group in groups if not is_tied(group) for episode in group for row in episode.rows
         )
         rollout = mine.play(0)
         metrics = mine.learn(0, rollout)
@@ -283,7 +283,7 @@ def test_k1_penalty_lowers_rewards_after_drift(model_directory: Path, tmp_path: 
         steps(mine, 0, 1)
         rollout = mine.play(2)
         groups = mine._annotate_groups(mine._rate_groups(rollout.groups), 10.0)
-        episodes = [episode for group in groups for episode in group.episodes]
+        episodes = [episode for group in groups for episode in group]
         moved = [sum(sum(span.old) - sum(span.reference) for span in episode.spans) for episode in episodes]
         assert max(map(abs, moved)) > 1e-3
         for episode, distance in zip(episodes, moved, strict=True):

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from gymposium_train.credit.protocol import Credit, CreditSettings, RatedGroup
+from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, assign_advantages
 
 
 class RankSettings(CreditSettings):
@@ -27,15 +27,14 @@ class Rank(Credit):
     settings: RankSettings
     needs_groups: ClassVar[bool] = True
 
-    def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> Sequence[Sequence[Episode]]:
         return [self._group(group) for group in groups]
 
-    def _group(self, group: RatedGroup) -> RatedGroup:
-        totals = [episode.total for episode in group.episodes]
+    def _group(self, group: Sequence[Episode]) -> Sequence[Episode]:
+        totals = [episode.total for episode in group]
         if len(set(totals)) == 1:
-            return group.assign(None)  # nothing to learn from
+            return group  # without advantages: nothing to learn from
         scale = self.settings.scale / (len(totals) - 1)
         ranks = [sum((total > other) - (total < other) for other in totals) for total in totals]
-        return group.assign(
-            [(scale * rank,) * len(one.rewards) for one, rank in zip(group.episodes, ranks, strict=True)]
-        )
+        advantages = [(scale * rank,) * len(one.rewards) for one, rank in zip(group, ranks, strict=True)]
+        return assign_advantages(group, advantages)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gymposium_train.credit.grpo import compute_group_advantages
-from gymposium_train.credit.protocol import Credit, CreditSettings, RatedGroup
+from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, assign_advantages
 
 
 class BaselineSettings(CreditSettings):
@@ -28,17 +28,17 @@ class Baseline(Credit):
 
     settings: BaselineSettings
 
-    def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> Sequence[Sequence[Episode]]:
         totals: dict[str, list[float]] = {}
-        for episode in (episode for group in groups for episode in group.episodes):
+        for episode in (episode for group in groups for episode in group):
             totals.setdefault(episode.role, []).append(episode.total)
         normalise = self.settings.normalise
         advantages = {role: compute_group_advantages(rewards, normalise=normalise) for role, rewards in totals.items()}
         # a role's advantages are in the order of its episodes in the batch
         remaining = {role: iter(values or [0.0] * len(totals[role])) for role, values in advantages.items()}
-        credited = []
+        credited: list[Sequence[Episode]] = []
         for group in groups:
-            of_group = [(next(remaining[episode.role]),) * len(episode.rewards) for episode in group.episodes]
-            tied = all(advantages[episode.role] is None for episode in group.episodes)
-            credited.append(group.assign(None if tied else of_group))
+            of_group = [(next(remaining[episode.role]),) * len(episode.rewards) for episode in group]
+            tied = all(advantages[episode.role] is None for episode in group)
+            credited.append(group if tied else assign_advantages(group, of_group))
         return credited

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from gymposium_train.credit.grpo import EPSILON
-from gymposium_train.credit.protocol import BadEpisode, Credit, CreditSettings, Critic, Episode, RatedGroup
+from gymposium_train.credit.protocol import BadEpisode, Credit, CreditSettings, Critic, Episode, assign_advantages
 
 
 class GaeSettings(CreditSettings):
@@ -45,15 +45,16 @@ class Gae(Credit):
     def critic(self) -> Critic:
         return self.settings.critic
 
-    def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
-        raw = [[self.advantages(episode) for episode in group.episodes] for group in groups]
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> Sequence[Sequence[Episode]]:
+        raw = [[self.advantages(episode) for episode in group] for group in groups]
         mean, deviation = _compute_moments(raw) if self.settings.normalise else (0.0, 1.0)
         return [
-            group.assign(
+            assign_advantages(
+                group,
                 [[(a - mean) / deviation for a in advantages] for advantages in of_group],
                 [
                     [a + value for a, value in zip(advantages, episode.values, strict=True)]
-                    for episode, advantages in zip(group.episodes, of_group, strict=True)
+                    for episode, advantages in zip(group, of_group, strict=True)
                 ],
             )
             for group, of_group in zip(groups, raw, strict=True)

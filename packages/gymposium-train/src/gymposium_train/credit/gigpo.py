@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from gymposium_train.credit.grpo import compute_group_advantages
-from gymposium_train.credit.protocol import Credit, CreditSettings, RatedGroup
+from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, assign_advantages
 
 
 class GigpoSettings(CreditSettings):
@@ -41,26 +41,26 @@ class Gigpo(Credit):
     needs_turn_rewards: ClassVar[bool] = True
     compares_states: ClassVar[bool] = True
 
-    def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> Sequence[Sequence[Episode]]:
         return [self._rate_group(group) for group in groups]
 
-    def _rate_group(self, group: RatedGroup) -> RatedGroup:
-        totals = [episode.total for episode in group.episodes]
+    def _rate_group(self, group: Sequence[Episode]) -> Sequence[Episode]:
+        totals = [episode.total for episode in group]
         trajectories = compute_group_advantages(totals, normalise=self.settings.normalise) or [0.0] * len(totals)
         advantages = [
             [advantage + self.settings.step_weight * step for step in steps]
             for advantage, steps in zip(trajectories, self._compute_step_advantages(group), strict=True)
         ]
-        return group.assign(advantages if any(map(any, advantages)) else None)
+        return assign_advantages(group, advantages) if any(map(any, advantages)) else group
 
-    def _compute_step_advantages(self, group: RatedGroup) -> list[list[float]]:
+    def _compute_step_advantages(self, group: Sequence[Episode]) -> list[list[float]]:
         """Return the advantage of each turn among those at the same state, or 0 for the only turn at a state."""
-        returns = [compute_returns_to_go(episode.rewards, self.settings.gamma) for episode in group.episodes]
+        returns = [compute_returns_to_go(episode.rewards, self.settings.gamma) for episode in group]
         places: dict[Hashable, list[tuple[int, int]]] = {}
-        for e, episode in enumerate(group.episodes):
+        for e, episode in enumerate(group):
             for t, state in enumerate(episode.states):
                 places.setdefault(state, []).append((e, t))
-        steps = [[0.0] * len(episode.rewards) for episode in group.episodes]
+        steps = [[0.0] * len(episode.rewards) for episode in group]
         for same in places.values():
             advantages = compute_group_advantages([returns[e][t] for e, t in same], normalise=self.settings.normalise)
             for (e, t), advantage in zip(same, advantages or [0.0] * len(same), strict=True):

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from gymposium_train.credit.protocol import Credit, CreditSettings, RatedGroup
+from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, assign_advantages
 
 EPSILON = 1e-8
 """Added to standard deviations before division."""
@@ -33,11 +33,11 @@ class Grpo(Credit):
     needs_groups: ClassVar[bool] = True
     drops_ties: ClassVar[bool] = True
 
-    def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> Sequence[Sequence[Episode]]:
         return [self._rate_group(group) for group in groups]
 
-    def _rate_group(self, group: RatedGroup) -> RatedGroup:
-        totals = [episode.total for episode in group.episodes]
+    def _rate_group(self, group: Sequence[Episode]) -> Sequence[Episode]:
+        totals = [episode.total for episode in group]
         return share_advantages(group, compute_group_advantages(totals, normalise=self.settings.normalise))
 
 
@@ -54,9 +54,8 @@ def compute_group_advantages(rewards: Sequence[float], *, normalise: bool) -> li
     return [float(value) for value in centred]
 
 
-def share_advantages(group: RatedGroup, advantages: Sequence[float] | None) -> RatedGroup:
-    """Return a group with each trajectory's advantage shared by all its turns. Without advantages, the group is
-    tied."""
+def share_advantages(group: Sequence[Episode], advantages: Sequence[float] | None) -> Sequence[Episode]:
+    """Return a group with each trajectory's advantage, if there are any, shared by all its turns."""
     if advantages is None:
-        return group.assign(None)
-    return group.assign([(a,) * len(one.rewards) for one, a in zip(group.episodes, advantages, strict=True)])
+        return group
+    return assign_advantages(group, [(a,) * len(one.rewards) for one, a in zip(group, advantages, strict=True)])

@@ -69,9 +69,11 @@ class Episode:
     after: float = 0.0
     """The critic's value of the next prompt if the trajectory was truncated, or 0 if the trajectory ended."""
     advantages: tuple[float, ...] = ()
-    """One advantage per turn, shared by all its tokens. Set by the credit."""
+    """One advantage per turn, shared by all its tokens. Set by the credit. Empty in a group that teaches nothing."""
     targets: tuple[float, ...] = ()
     """The critic's target value at each turn. Set by a credit with a critic."""
+    group: Any = None
+    """The trajectory's group (a `gymposium_train.rollout.protocol.Group`). A credit does not read it."""
     trajectory: Any = None
     """The trajectory (a `gymposium_train.rollout.samples.TokenTrajectory`). A credit does not read it."""
     reward: Any = None
@@ -99,26 +101,18 @@ class Episode:
         return [span for row in self.rows for span in row.spans]
 
 
-@dataclass(frozen=True, slots=True)
-class RatedGroup:
-    """Episodes that share a baseline: those of the same game, match seed, seat and opponent."""
+def assign_advantages(
+    group: Sequence[Episode], advantages: Sequence[Sequence[float]], targets: Sequence[Sequence[float]] | None = None
+) -> list[Episode]:
+    """Return the episodes of a group with the advantages of their turns, and with the critic's targets, if the credit
+    has a critic."""
+    each = zip(group, advantages, targets or [()] * len(group), strict=True)
+    return [replace(e, advantages=tuple(a), targets=tuple(t)) for e, a, t in each]
 
-    episodes: tuple[Episode, ...]
-    """The episodes, at least one."""
-    tied: bool = False
-    """True if the group teaches nothing, for example because all its rewards are equal. Set by the credit."""
-    group: Any = None
-    """The group that was rated (a `gymposium_train.rollout.protocol.Group`). A credit does not read it."""
 
-    def assign(
-        self, advantages: Sequence[Sequence[float]] | None, targets: Sequence[Sequence[float]] | None = None
-    ) -> RatedGroup:
-        """Return the group with the advantages of each episode's turns, and with the critic's targets, if the credit
-        has a critic. Without advantages, the group is tied."""
-        if advantages is None:
-            return replace(self, tied=True)
-        each = zip(self.episodes, advantages, targets or [()] * len(self.episodes), strict=True)
-        return replace(self, episodes=tuple(replace(e, advantages=tuple(a), targets=tuple(t)) for e, a, t in each))
+def is_tied(group: Sequence[Episode]) -> bool:
+    """Return whether a credited group teaches nothing: the credit gave it no advantages."""
+    return not any(episode.advantages for episode in group)
 
 
 class Credit(Protocol):
@@ -139,9 +133,11 @@ class Credit(Protocol):
         """Settings of the credit's critic, or None for a credit without a critic."""
         return None
 
-    def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
-        """Return the groups of a batch, in order, with the advantages of their episodes (`RatedGroup.assign`). A group
-        that teaches nothing is tied. The caller drops and counts it."""
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> Sequence[Sequence[Episode]]:
+        """Return the groups of a batch, in order, with the advantages of their episodes (`assign_advantages`). The
+        episodes of a group share a baseline: they have the same game, match seed, seat and opponent. A group that
+        teaches nothing, for example because all its rewards are equal, is returned without advantages. The caller drops
+        and counts it."""
 
     def state(self) -> dict[str, Any]:
         """Return the state for a checkpoint, as plain data. Empty for a credit without state."""

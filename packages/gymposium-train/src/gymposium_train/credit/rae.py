@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from gymposium.errors import GymposiumError
-from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, RatedGroup
+from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, assign_advantages
 
 
 class RaeSettings(CreditSettings):
@@ -35,8 +35,8 @@ class Rae(Credit):
     baselines: dict[str, float] = field(default_factory=dict, init=False)
     """The moving average of rewards for each role."""
 
-    def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
-        return [group.assign([self._rate_episode(episode) for episode in group.episodes]) for group in groups]
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> Sequence[Sequence[Episode]]:
+        return [assign_advantages(group, [self._rate_episode(episode) for episode in group]) for group in groups]
 
     def _rate_episode(self, episode: Episode) -> tuple[float, ...]:
         baseline = self.baselines.get(episode.role, 0.0)

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from gymposium.errors import BadOption
 from gymposium_train.credit.grpo import compute_group_advantages, share_advantages
-from gymposium_train.credit.protocol import Credit, CreditSettings, RatedGroup
+from gymposium_train.credit.protocol import Credit, CreditSettings, Episode
 
 
 class RlooSettings(CreditSettings):
@@ -28,15 +28,14 @@ class Rloo(Credit):
     needs_groups: ClassVar[bool] = True
     drops_ties: ClassVar[bool] = True
 
-    def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
-        if groups and all(len(group.episodes) == 1 for group in groups):
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> Sequence[Sequence[Episode]]:
+        if groups and all(len(group) == 1 for group in groups):
             raise BadOption(
                 "RLOO compares the trajectories of a group, but every group here has only one. Set a group size of 2 "
                 "or more, or choose a baseline that needs no group."
             )
         return [
-            share_advantages(group, compute_leave_one_out([episode.total for episode in group.episodes]))
-            for group in groups
+            share_advantages(group, compute_leave_one_out([episode.total for episode in group])) for group in groups
         ]
 
 

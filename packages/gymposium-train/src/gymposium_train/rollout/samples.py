@@ -8,10 +8,11 @@ from itertools import repeat
 from typing import Any, Protocol
 
 from gymposium.rewards.protocol import Reward, split_reward
-from gymposium_train.credit.protocol import Episode, RatedGroup
+from gymposium_train.credit.protocol import Episode, is_tied
 from gymposium_train.learner.rows import Row, Tokens, fill_spans, make_rows
 from gymposium_train.objective.aggregate import compute_turn_weights
 from gymposium_train.objective.protocol import Aggregation
+from gymposium_train.rollout.protocol import Group
 
 
 class TracedTurn(Protocol):
@@ -44,13 +45,14 @@ class TokenTrajectory(Protocol):
         ...
 
 
-def make_episode(role: str, trajectory: TokenTrajectory, reward: Reward) -> Episode:
-    """Make the episode of a rated trajectory, with its tokens as rows."""
+def make_episode(group: Group, trajectory: TokenTrajectory, reward: Reward) -> Episode:
+    """Make the episode of a rated trajectory of a group, with its tokens as rows."""
     rows = make_rows([turn.trace for turn in trajectory.turns])
     return Episode(
         rewards=split_reward(reward, trajectory),
-        role=role,
+        role=group.role,
         states=tuple(row.ids[: span.start] for row in rows for span in row.spans),
+        group=group,
         trajectory=trajectory,
         reward=reward,
         rows=tuple(rows),
@@ -80,8 +82,8 @@ def next_prompt(episode: Episode) -> Tokens | None:
 
 
 def weigh_turns(
-    groups: Sequence[RatedGroup], aggregate: Aggregation, longest: int, *, mask_cut_off: bool = False
-) -> list[RatedGroup]:
+    groups: Sequence[Sequence[Episode]], aggregate: Aggregation, longest: int, *, mask_cut_off: bool = False
+) -> list[list[Episode]]:
     """Return credited groups with each turn's credit and loss weight written into its row. Tied groups, rows of more
     than `longest` tokens and, with `mask_cut_off`, replies that were cut off have no weight. Denominators cover all
     other turns together."""
@@ -92,7 +94,7 @@ def weigh_turns(
         short = (len(row.ids) <= longest for row in episode.rows for _ in row.spans)
         return (fits and not is_masked for fits, is_masked in zip(short, masked))
 
-    taught = [episode for group in groups if not group.tied for episode in group.episodes]
+    taught = [episode for group in groups if not is_tied(group) for episode in group]
     turns = ((n, len(span), on) for n, one in enumerate(taught) for span, on in zip(one.spans, learns(one)))
     weights = iter(compute_turn_weights([(n, length) for n, length, on in turns if on], aggregate))
 
@@ -102,9 +104,7 @@ def weigh_turns(
         rows = fill_spans(episode.rows, advantage=episode.advantages, target=targets, weight=each)
         return replace(episode, rows=tuple(rows))
 
-    return [
-        group if group.tied else replace(group, episodes=tuple(map(weigh_episode, group.episodes))) for group in groups
-    ]
+    return [[*group] if is_tied(group) else [*map(weigh_episode, group)] for group in groups]
 
 
 def is_cut_off(turn: TracedTurn) -> bool:
@@ -112,7 +112,7 @@ def is_cut_off(turn: TracedTurn) -> bool:
     return bool(turn.trace.completion.finish_reason == "length")
 
 
-def rows_to_learn(groups: Sequence[RatedGroup]) -> list[Row]:
+def rows_to_learn(groups: Sequence[Sequence[Episode]]) -> list[Row]:
     """Return the rows with a weight in the loss. Rows are never cut."""
-    rows = (row for group in groups for episode in group.episodes for row in episode.rows)
+    rows = (row for group in groups for episode in group for row in episode.rows)
     return [row for row in rows if any(span.weight for span in row.spans)]

@@ -10,7 +10,7 @@ import math
 import random
 from collections.abc import Sequence
 
-from gymposium_train.credit.protocol import RatedGroup
+from gymposium_train.credit.protocol import Episode
 from gymposium_train.learner import Learner
 from gymposium_train.learner.protocol import Pair
 from gymposium_train.learner.rows import Tokens
@@ -18,7 +18,7 @@ from gymposium_train.learner.rows import Tokens
 
 def compute_information_metrics(
     learner: Learner,
-    groups: Sequence[RatedGroup],
+    groups: Sequence[Sequence[Episode]],
     *,
     prompts: int,
     longest: int,
@@ -56,11 +56,11 @@ def estimate_information(scores: Sequence[Sequence[float]]) -> float:
     return total / count
 
 
-def draw_turns(groups: Sequence[RatedGroup], most: int, longest: int, rng: random.Random) -> list[Pair]:
+def draw_turns(groups: Sequence[Sequence[Episode]], most: int, longest: int, rng: random.Random) -> list[Pair]:
     """Draw up to `most` different prompts uniformly, and a reply to each. Prompts come in order of appearance."""
     replies: dict[Tokens, list[Tokens]] = {}
     for group in groups:
-        for row in (row for episode in group.episodes for row in episode.rows):
+        for row in (row for episode in group for row in episode.rows):
             for span in row.spans:
                 if span.start < span.stop:
                     replies.setdefault(row.ids[: span.start], []).append(row.ids[span.start : span.stop])

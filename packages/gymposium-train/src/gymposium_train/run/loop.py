@@ -30,7 +30,7 @@ from gymposium_train.config.schedules import (
     compute_kl_weight,
     compute_learning_rate,
 )
-from gymposium_train.credit.protocol import Credit, Episode, RatedGroup
+from gymposium_train.credit.protocol import Credit, Episode, is_tied
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration
 from gymposium_train.rollout.protocol import Group, RolloutSource, StepRollout
 from gymposium_train.rollout.rating import rate_groups
@@ -57,8 +57,8 @@ class Training:
     reward: CheckedReward
     pace: RunProgress
     """The progress of the run, used by schedules."""
-    keep: Callable[[int, Sequence[RatedGroup]], object] = lambda step, groups: None
-    """Called with each step, counted from 1, and its rated groups."""
+    keep: Callable[[int, Sequence[Sequence[Episode]]], object] = lambda step, groups: None
+    """Called with each step, counted from 1, and the episodes of its rated groups."""
     auxiliary_sft: Callable[[int], Iterator[list[Demonstration]]] | None = None
     """Returns the batches to imitate in a step's optimizer steps. None without `sft`."""
     unrated: Counter[str] = field(default_factory=Counter)
@@ -90,13 +90,13 @@ class Training:
         groups = weigh_turns(credited, config.objective.aggregate, longest, mask_cut_off=masks)
         rows = rows_to_learn(groups)
         self.keep(step + 1, groups)
-        learned = [episode for group in groups if not group.tied for episode in group.episodes]
+        learned = [episode for group in groups if not is_tied(group) for episode in group]
         metrics: dict[str, Any] = {
             **rollout.metrics,
             **compute_reward_metrics(groups),
             **compute_credit_metrics(learned, critic=self._critic),
             "rollout/groups": len(rollout.groups),
-            "rollout/groups_tied": sum(group.tied for group in groups),
+            "rollout/groups_tied": sum(map(is_tied, groups)),
             "rollout/groups_unrated": len(rollout.groups) - len(groups),
             "train/progress": progress,
             "train/rows": len(rows),
@@ -145,23 +145,20 @@ class Training:
     def _critic(self) -> bool:
         return self.trainee.learner.critic is not None
 
-    def _rate_groups(self, groups: Sequence[Group]) -> list[RatedGroup]:
-        """Rate the groups, and return those that could be rated."""
+    def _rate_groups(self, groups: Sequence[Group]) -> list[list[Episode]]:
+        """Rate the groups, and return the episodes of those that could be rated."""
         rated = rate_groups(self.reward, groups, self.config)
         self.unrated.update(rewards.reason for rewards in rated if isinstance(rewards, UnratedGroup))
         return [
-            RatedGroup(
-                tuple(make_episode(group.role, *pair) for pair in zip(group.trajectories, rewards, strict=True)),
-                group=group,
-            )
+            [make_episode(group, *pair) for pair in zip(group.trajectories, rewards, strict=True)]
             for group, rewards in zip(groups, rated, strict=True)
             if not isinstance(rewards, UnratedGroup)
         ]
 
-    def _annotate_groups(self, groups: Sequence[RatedGroup], k1: float) -> list[RatedGroup]:
+    def _annotate_groups(self, groups: Sequence[Sequence[Episode]], k1: float) -> list[list[Episode]]:
         """Return the groups with the learner's values and log-probabilities for every turn."""
         learner, critic = self.trainee.learner, self._critic
-        episodes = [episode for group in groups for episode in group.episodes]
+        episodes = [episode for group in groups for episode in group]
         rows = iter(learner.annotate([row for episode in episodes for row in episode.rows]))
         prompts = [prompt for episode in episodes if (prompt := next_prompt(episode))]
         values = iter(learner.values_after(prompts) if critic else ())
@@ -170,7 +167,7 @@ class Training:
             after = next(values) if critic and next_prompt(episode) else 0.0
             return annotate_episode(episode, islice(rows, len(episode.rows)), critic=critic, after=after, k1=k1)
 
-        return [replace(group, episodes=tuple(map(annotate, group.episodes))) for group in groups]
+        return [[*map(annotate, group)] for group in groups]
 
     def _make_auxiliary_sft(self, step: int) -> AuxiliarySft | None:
         sft = self.config.sft

@@ -10,17 +10,17 @@ from statistics import pvariance
 
 import torch
 
-from gymposium_train.credit.protocol import Episode, RatedGroup
+from gymposium_train.credit.protocol import Episode
 from gymposium_train.objective.diagnostics import explained_variance
 
 _MAXRSS = 1 if sys.platform == "darwin" else 1024
 """Number of bytes in a unit of `ru_maxrss`."""
 
 
-def compute_reward_metrics(groups: Sequence[RatedGroup]) -> dict[str, float]:
+def compute_reward_metrics(groups: Sequence[Sequence[Episode]]) -> dict[str, float]:
     """Return the mean reward, the mean of each part of the reward over the episodes with that part, and the spread of
     the rewards within groups. Empty without episodes."""
-    rewards = [episode.reward for group in groups for episode in group.episodes]
+    rewards = [episode.reward for group in groups for episode in group]
     if not rewards:
         return {}
     parts: dict[str, list[float]] = {}
@@ -32,10 +32,10 @@ def compute_reward_metrics(groups: Sequence[RatedGroup]) -> dict[str, float]:
     return {"rollout/reward": total, **means, **_compute_spread_metrics(groups)}
 
 
-def _compute_spread_metrics(groups: Sequence[RatedGroup]) -> dict[str, float]:
+def _compute_spread_metrics(groups: Sequence[Sequence[Episode]]) -> dict[str, float]:
     """Return the mean variance of the rewards within a group, and the share of groups with equal rewards. Groups of one
     episode do not count. Empty without other groups."""
-    each = [[episode.reward.total for episode in group.episodes] for group in groups if len(group.episodes) > 1]
+    each = [[episode.reward.total for episode in group] for group in groups if len(group) > 1]
     if not each:
         return {}
     return {

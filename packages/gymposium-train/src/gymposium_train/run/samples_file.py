@@ -17,7 +17,7 @@ from gymposium.runs.samples import pick_first_replies, pick_spread
 from gymposium.util.lines import LineWriter
 from gymposium_agents.chat.tokens import TurnTokens
 from gymposium_train.config import Samples
-from gymposium_train.credit.protocol import Episode, RatedGroup
+from gymposium_train.credit.protocol import Episode, is_tied
 from gymposium_train.learner.rows import Row
 
 FORMAT = "gymposium-samples-1"
@@ -41,7 +41,7 @@ class SamplesFile:
     show: Callable[[str], object] = lambda text: None
     """Called with a text that shows some replies of each kept step."""
 
-    def keep(self, step: int, groups: Sequence[RatedGroup]) -> None:
+    def keep(self, step: int, groups: Sequence[Sequence[Episode]]) -> None:
         """Write the groups of a step if its samples are kept. Steps count from 1."""
         if not self.settings.keeps(step, self.steps):
             return
@@ -55,19 +55,19 @@ class SamplesFile:
             words = ", ".join(f"{reply!r} ({reward:+.2f})" for reply, reward in replies)
             self.show(f"Replies at step {step}, with the rewards of their trajectories: {words}")
 
-    def _describe_group(self, step: int, number: int, rated: RatedGroup) -> dict[str, Any]:
-        group, shown = rated.group, pick_spread([one.reward.total for one in rated.episodes], self.settings.tokens)
+    def _describe_group(self, step: int, number: int, episodes: Sequence[Episode]) -> dict[str, Any]:
+        group, shown = episodes[0].group, pick_spread([one.reward.total for one in episodes], self.settings.tokens)
         data = {
             "format": FORMAT,
             "step": step,
             "group": number,
             **group.facts(),
-            "tied": rated.tied,
+            "tied": is_tied(episodes),
             "trajectories": [
                 group.trajectory_facts(n)
                 | _describe_episode(episode, critic=self.critic)
                 | ({"rows": [self._describe_row(row) for row in episode.rows]} if n in shown else {})
-                for n, episode in enumerate(rated.episodes)
+                for n, episode in enumerate(episodes)
             ],
         }
         kept: dict[str, Any] = replace_nonfinite(data)
