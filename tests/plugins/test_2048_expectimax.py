@@ -195,6 +195,14 @@ def matches(game: str, player: Any, count: int) -> Iterator[MatchResult]:
     return play(MatchJob(str(seed), loaded, [player] * loaded.seats, seed) for seed in range(count))
 
 
+def test_distributions_put_all_probability_on_the_move() -> None:
+    player, match = ExpectimaxPlayer(1), load_game("2048").new(0)
+    ask = MatchContext(match, "match", 0).ask(0)
+    [found], [reply] = player.distributions([ask]), player.act([ask])
+    assert dict(zip(found.moves, found.probabilities, strict=True))[reply.text] == 1.0
+    assert sum(found.probabilities) == 1.0
+
+
 def test_matches_do_not_depend_on_the_batch() -> None:
     together = [played.events for played in matches("2048(max_tile=128)", make_player("expectimax-2"), 4)]
     job = MatchJob("3", load_game("2048(max_tile=128)"), [make_player("expectimax-2")], 3)

@@ -15,7 +15,9 @@ import pytest
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
+from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Reply
+from gymposium.players.teaching import recommend_moves
 from gymposium.plugins.host import Host, host
 from gymposium.plugins.specs import ExecutorSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
 from gymposium.records.trajectories import Trajectory
@@ -82,6 +84,20 @@ class Global(Sound):
     def choose(self, ask: Ask, asks: Sequence[Ask]) -> str:
         random.random()
         return super().choose(ask, asks)
+
+
+class PeekingTeacher(Sound):
+    """A teacher that knows the other seat's cards."""
+
+    def teach(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+        hidden = [sum(map(ord, str(ask._context.match.events))) for ask in asks]
+        return [recommend_moves(ask.legal_moves or [], [n % 7, 1.0]) for ask, n in zip(asks, hidden, strict=True)]
+
+
+class PeekingPlayer(Sound):
+    def choose(self, ask: Ask, asks: Sequence[Ask]) -> str:
+        moves = ask.legal_moves or [""]
+        return moves[sum(map(ord, str(ask._context.match.events))) % len(moves)]
 
 
 def sound(group: Sequence[Trajectory]) -> list[Reward]:
@@ -230,6 +246,8 @@ DEFECTS: list[tuple[str, Spec, str]] = [
     ("equal_seeds_give_equal_replies", player("Moody"), "equal seeds"),
     ("batching_changes_nothing", player("CrowdedGame"), "in the same call"),
     ("players_leave_global_generators_alone", player("Global"), "Python's random"),
+    ("recommendations_leak_nothing", player("PeekingTeacher"), "what seat"),
+    ("recommendations_leak_nothing", player("PeekingPlayer"), "what seat"),
     ("rewards_are_finite", reward("endless"), "is inf"),
     ("rewards_are_finite", reward("short"), "3 rewards for a group of 4"),
     ("forfeits_are_rewarded", reward("unforgiving"), "is nan"),

@@ -230,7 +230,7 @@ def test_several_positions_are_searched_in_threads(monkeypatch: pytest.MonkeyPat
 
     searches = [Meeting(load_game("connect_four").new(seed), 0, 50, random.Random(seed)) for seed in range(4)]
     plain = [engine.EngineSearch(load_game("connect_four").new(seed), 0, 50, random.Random(seed)) for seed in range(4)]
-    assert engine.search_moves(searches) == [one.move() for one in plain]
+    assert engine.run_searches(searches, engine.EngineSearch.move) == [one.move() for one in plain]
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,7 @@ CHECKS: tuple[Check, ...] = (
     Check("players", "player", players.equal_seeds_give_equal_replies),
     Check("players", "player", players.batching_changes_nothing),
     Check("players", "player", players.players_leave_global_generators_alone),
+    Check("players", "player", players.recommendations_leak_nothing),
     Check("rewards", "reward", rewards.rewards_are_finite),
     Check("rewards", "reward", rewards.forfeits_are_rewarded),
     Check("rewards", "reward", rewards.equal_groups_get_equal_rewards),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
+from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.names import parse_name
 from gymposium.replies.reading import READERS, Reader
@@ -43,6 +44,15 @@ class ExpectimaxPlayer:
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]
+
+    def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+        """Return distributions that put all probability on the player's move."""
+        legal = [ask.legal_moves or [] for ask in asks]
+        chosen = [self._choose(ask) for ask in asks]
+        return [
+            MoveDistribution(tuple(moves), tuple(float(one == move) for one in moves), legal_mass=1.0, samples=None)
+            for moves, move in zip(legal, chosen, strict=True)
+        ]
 
     def _choose(self, ask: Ask) -> str:
         if parse_name(ask.game.name)[0] != "2048":  # openspiel:2048 omits legal moves

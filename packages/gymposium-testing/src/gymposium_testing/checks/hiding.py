@@ -137,7 +137,7 @@ def _find_shared_worlds(game: Game, seed: int, effort: Effort) -> Iterator[World
     return worlds
 
 
-def _find_worlds(game: Game, seed: int, effort: Effort) -> Iterator[WorldPosition]:
+def find_worlds(game: Game, seed: int, effort: Effort) -> Iterator[WorldPosition]:
     """Iterate over worlds whose hidden events differ from those of their base positions.
 
     Worlds are shared, so do not play on in them. Raises `NotApplicable` if the game declares that nothing is hidden."""
@@ -151,7 +151,7 @@ def environments_leak_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL
     renders, and answers to failed replies."""
     first: dict[tuple[int, bytes, tuple[int, ...]], tuple[tuple[Event, ...], dict[str, Any]]] = {}
     looks = max(4, effort.decisions // _ENVIRONMENT_COST)
-    for world in _find_worlds(game, seed, effort):
+    for world in find_worlds(game, seed, effort):
         seat = world.seat
         key = (seat, world.history.digest, world.match.to_move())
         if key not in first:
@@ -275,7 +275,7 @@ def sampling_leaks_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -
     Otherwise a player that knows the generator could infer hidden information."""
     rng = stream(seed, "draws")
     looks, compared = max(4, effort.decisions // 8), 0
-    for world in _find_worlds(game, seed, effort):
+    for world in find_worlds(game, seed, effort):
         if compared == looks:
             break
         first, second = (random.Random(number) for number in [rng.getrandbits(31)] * 2)
@@ -302,7 +302,7 @@ def _check_sample_variety(game: Game, seed: int, effort: Effort, rng: random.Ran
     """Raise `CheckFailed` if `resample` always returns the true world, because search would then know the hidden
     information."""
     looks = 0
-    for world in _find_worlds(game, seed, effort):
+    for world in find_worlds(game, seed, effort):
         for _ in range(4 if world.how != "sampled" else 0):
             match = game.load(world.base)
             try:

@@ -1,14 +1,19 @@
-"""Check players: replies can be parsed, are determined by the seed, and do not depend on the batch."""
+"""Check players: replies can be parsed, are determined by the seed, and do not depend on the batch. Recommendations to
+learners use only what the seat has observed."""
 
 from __future__ import annotations
 
 from typing import get_args
 
-from gymposium.games.protocol import Game, Style
+from gymposium.games.protocol import Game, Match, Style
 from gymposium.match import MatchJob, MatchResult, play
-from gymposium.players.protocol import Player
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.protocol import MatchContext, Player
+from gymposium.players.teaching import ask_teacher
+from gymposium.util.streams import stream
+from gymposium_testing.checks.hiding import find_worlds
 from gymposium_testing.checks.seeds import guard_generators
-from gymposium_testing.contract import NORMAL, CheckFailed, Effort, require, shorten
+from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, describe_position, require, shorten
 from gymposium_testing.parts import PluginPart, derive_seeds, find_playable_games
 
 
@@ -90,3 +95,37 @@ def players_leave_global_generators_alone(part: PluginPart, seed: int = 0, effor
     for game in find_playable_games(part):
         with guard_generators(f"{part.name} in {game.name}", "use ask.rng, the seat's own stream."):
             _play_matches(part, game, seed, effort.draws, at_once=effort.draws)
+
+
+def recommendations_leak_nothing(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """As a teacher, a player recommends the same moves in worlds that the seat cannot tell apart."""
+    looks, compared = max(4, effort.decisions // 64), 0
+    for game in find_playable_games(part):
+        if game.spec.information == "perfect" or game.spec.free_text:
+            continue
+        worlds = (world for world in find_worlds(game, seed, effort) if world.seat in world.match.to_move())
+        for number, world in enumerate(worlds):
+            if number == looks:
+                break
+            compared += 1
+            key = stream(seed, "recommendations", number).getrandbits(31)
+            base, other = game.load(world.base), game.load(world.events)
+            first, second = (_recommend(part.make(), match, world.seat, key) for match in (base, other))
+            if first != second:
+                raise CheckFailed(
+                    f"what it recommends depends on what seat {world.seat} cannot see: with equal seeds it gives "
+                    f"{_describe(first)}, and {_describe(second)} in another world with the same view.",
+                    where=f"{part.name}, {describe_position(base, world.seat)}",
+                    fix="use only the ask: its view, its observation, its log and its sampler.",
+                )
+    if not compared:
+        raise NotApplicable("no two worlds were found in a game with hidden information")
+
+
+def _recommend(player: Player, match: Match, seat: int, seed: int) -> MoveDistribution:
+    [found] = ask_teacher(player, [MatchContext(match, "world", seed).ask(seat)])
+    return found
+
+
+def _describe(found: MoveDistribution) -> str:
+    return ", ".join(f"{move} {odds:.3g}" for move, odds in zip(found.moves, found.probabilities, strict=True))

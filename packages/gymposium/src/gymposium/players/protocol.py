@@ -286,6 +286,18 @@ class DistributionPlayer(Protocol):
         ...
 
 
+@runtime_checkable
+class TeachingPlayer(Protocol):
+    """Optional protocol: a player that recommends moves to a learner, other than by the moves it plays
+    (`gymposium.players.teaching`). A search, for example, recommends moves in proportion to its visits."""
+
+    def teach(self, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
+        """Return one distribution per ask, in order, for a learner to imitate, without playing or remembering anything.
+
+        All probabilities are 0 if the player has no recommendation."""
+        ...
+
+
 class SelectivePlayer(Protocol):
     """Optional protocol: a player that plays only some games, and rejects others before the first move."""
 

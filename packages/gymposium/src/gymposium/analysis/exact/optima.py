@@ -16,19 +16,24 @@ from gymposium.games.protocol import Game, Match
 Preference = Callable[[Outcome], tuple[float, ...]]
 """A function that ranks outcomes: the best outcome has the greatest tuple."""
 
-_WINS: Preference = attrgetter("win", "draw")
+PREFER_WINS: Preference = attrgetter("win", "draw")
 _GAINS: Preference = attrgetter("mean_return", "win")
 
 
-class _Traversal:
+class RandomOpponent:
     """Values of one seat's best policy against random replies, cached by view."""
 
-    def __init__(self, game: Game, seat: int, prefer: Preference, safe: bool) -> None:
-        self._seat, self._prefer, self._room = seat, prefer, TraversalGuard(game, MOST_UNASKED)
+    def __init__(
+        self, game: Game, seat: int, prefer: Preference, *, safe: Minimax | None = None, most: int = MOST_UNASKED
+    ) -> None:
+        """With `safe`, the seat's minimax, its policy keeps every position's minimax value. Up to `most` positions are
+        cached."""
+        self._seat, self._prefer, self._room = seat, prefer, TraversalGuard(game, most)
         self._values: dict[tuple[str, int], Outcome] = {}
-        self._minimax = Minimax(game, seat, MOST_UNASKED) if safe else None
+        self._minimax = safe
 
     def value(self, match: Match) -> Outcome:
+        """Return the outcome of a position. Raises `TooLarge` if too many positions follow."""
         seats = match.to_move()
         if not seats:
             return Outcome.from_returns(match.returns(), self._seat)
@@ -61,8 +66,13 @@ def compute_optima_against_random(game: Game) -> dict[str, Outcome]:
 
     Raises `TooLarge` if the game cannot be traversed."""
     check_solvable(game)
-    kinds = {"most wins": (_WINS, False), "best return": (_GAINS, False), "minimax-safe": (_WINS, True)}
+    kinds = {"most wins": (PREFER_WINS, False), "best return": (_GAINS, False), "minimax-safe": (PREFER_WINS, True)}
     return {
-        name: Outcome.mean([_Traversal(game, seat, prefer, safe).value(game.new(0)) for seat in (0, 1)])
+        name: Outcome.mean([_compute_value(game, seat, prefer, safe=safe) for seat in (0, 1)])
         for name, (prefer, safe) in kinds.items()
     }
+
+
+def _compute_value(game: Game, seat: int, prefer: Preference, *, safe: bool) -> Outcome:
+    minimax = Minimax(game, seat, MOST_UNASKED) if safe else None
+    return RandomOpponent(game, seat, prefer, safe=minimax).value(game.new(0))

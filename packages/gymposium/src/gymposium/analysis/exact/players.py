@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from gymposium.analysis.exact.equilibrium import compute_average_policy, require_solvable
 from gymposium.analysis.exact.minimax import Minimax, check_solvable, list_children
+from gymposium.analysis.exact.optima import PREFER_WINS, RandomOpponent
 from gymposium.analysis.exact.policy import State
 from gymposium.analysis.exact.size import MOST_POSITIONS, TooLarge
 from gymposium.games.protocol import Game, Style
@@ -17,8 +18,9 @@ from gymposium.replies.reading import READERS, Reader
 class ExactPlayer:
     """A perfect player, by minimax over all positions that can follow.
 
-    It picks uniformly among the moves that keep the position's value, without preferring shorter wins. Solved positions
-    are cached across matches.
+    It picks uniformly among the moves that keep the position's value, without preferring shorter wins. As a teacher, it
+    recommends those that then win most often against uniformly random replies. Solved positions are cached across
+    matches.
 
     It plays two-seat games with alternating moves, perfect information, no chance and at most 400,000 positions. For
     other games it raises `TooLarge` with the reason."""
@@ -30,6 +32,7 @@ class ExactPlayer:
 
     def __init__(self) -> None:
         self._solved: dict[Game, Minimax] = {}
+        self._taught: dict[tuple[Game, int], RandomOpponent] = {}
 
     def check_game(self, game: Game) -> None:
         """Raise `TooLarge` with the reason for an unsupported kind of game. The size is checked at the first move."""
@@ -42,12 +45,26 @@ class ExactPlayer:
 
     def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
         """Return distributions with equal probability for each best move."""
-        return [self._distribution(ask) for ask in asks]
+        return [_choose_uniformly(ask, self._find_best_moves(ask)) for ask in asks]
 
-    def _distribution(self, ask: Ask) -> MoveDistribution:
+    def teach(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+        """Return distributions with equal probability for each best move that wins most often against random replies,
+        if the rest of the policy is chosen alike."""
+        return [_choose_uniformly(ask, self._find_taught_moves(ask)) for ask in asks]
+
+    def _find_taught_moves(self, ask: Ask) -> list[str]:
         best = self._find_best_moves(ask)
-        legal = tuple(ask.legal_moves or ())
-        return MoveDistribution(legal, tuple((m in best) / len(best) for m in legal), legal_mass=1.0, samples=None)
+        if len(best) == 1:
+            return best
+        key = (ask.game, ask.seat)
+        if key not in self._taught:
+            safe = Minimax(ask.game, ask.seat, MOST_POSITIONS)
+            self._taught[key] = RandomOpponent(ask.game, ask.seat, PREFER_WINS, safe=safe, most=MOST_POSITIONS)
+        _, (position,) = ask.sampler.worlds(1, ask.rng)
+        worth = {
+            move: PREFER_WINS(self._taught[key].value(child)) for move, child in list_children(position) if move in best
+        }
+        return [move for move, value in worth.items() if value == max(worth.values())]
 
     def _find_best_moves(self, ask: Ask) -> list[str]:
         if ask.game not in self._solved:
@@ -57,6 +74,12 @@ class ExactPlayer:
         worth = {move: self._solved[ask.game].value(child) for move, child in list_children(position)}
         best = (max if ask.seat == 0 else min)(worth.values())
         return [move for move, value in worth.items() if value == best]
+
+
+def _choose_uniformly(ask: Ask, chosen: Collection[str]) -> MoveDistribution:
+    legal = tuple(ask.legal_moves or ())
+    odds = tuple((move in chosen) / len(chosen) for move in legal)
+    return MoveDistribution(legal, odds, legal_mass=1.0, samples=None)
 
 
 class CfrPlayer:

@@ -38,7 +38,7 @@ class Playable(Protocol[M]):
 
 
 EXPLORATION = 1.0
-"""Weight of UCB1's exploration term, for returns scaled to [0, 1]."""
+"""Weight of UCB1's exploration term in play, for returns scaled to [0, 1]."""
 
 
 class _Node(Generic[M]):
@@ -53,11 +53,11 @@ class _Node(Generic[M]):
         self.totals = [0.0] * len(moves)
         self.untried = rng.sample(range(len(moves)), len(moves))
 
-    def choose(self, low: float, high: float) -> int:
+    def choose(self, low: float, high: float, exploration: float) -> int:
         """Return the index of the next move to try.
 
         It counts as tried immediately, because the same simulation may reach this node again."""
-        choice = self.untried.pop() if self.untried else self._find_best(low, high)
+        choice = self.untried.pop() if self.untried else self._find_best(low, high, exploration)
         self.met += 1
         self.visits[choice] += 1
         return choice
@@ -72,13 +72,13 @@ class _Node(Generic[M]):
         """Return the index of the most tried move. Ties go to the highest total."""
         return max(range(len(self.moves)), key=lambda index: (self.visits[index], self.totals[index]))
 
-    def _find_best(self, low: float, high: float) -> int:
+    def _find_best(self, low: float, high: float, exploration: float) -> int:
         """Return the index of the move with the highest UCB1 value."""
         scale = 1.0 / (high - low) if high > low else 0.0
         log_met = math.log(self.met)
         best, choice = -math.inf, 0
         for index, visits in enumerate(self.visits):
-            value = (self.totals[index] / visits - low) * scale + EXPLORATION * math.sqrt(log_met / visits)
+            value = (self.totals[index] / visits - low) * scale + exploration * math.sqrt(log_met / visits)
             if value > best:
                 best, choice = value, index
         return choice
@@ -93,6 +93,16 @@ def search(worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: rand
     return root.moves[root.find_most_tried()]
 
 
+def count_visits(
+    worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: random.Random, exploration: float
+) -> dict[M, int]:
+    """Return how often `seat` tried each of its moves in the playouts of `search`, with this weight of exploration.
+
+    Raises the errors of `search`."""
+    root = _simulate(worlds, seat, simulations, rng, exploration=exploration)
+    return dict(zip(root.moves, root.visits, strict=True))
+
+
 def estimate_return(
     worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: random.Random, first: M | None = None
 ) -> float:
@@ -105,7 +115,12 @@ def estimate_return(
 
 
 def _simulate(
-    worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: random.Random, first: M | None = None
+    worlds: Sequence[Playable[M]],
+    seat: int,
+    simulations: int,
+    rng: random.Random,
+    first: M | None = None,
+    exploration: float = EXPLORATION,
 ) -> _Node[M]:
     """Run all playouts and return the root node of `seat`. With `first`, the seat always begins with this move."""
     nodes: dict[tuple[int, str], _Node[M]] = {}
@@ -132,7 +147,7 @@ def _simulate(
                 if at_root and mover == seat and first is not None:
                     choice = node.take(first)
                 else:
-                    choice = node.choose(least.get(mover, 0.0), most.get(mover, 0.0))
+                    choice = node.choose(least.get(mover, 0.0), most.get(mover, 0.0), exploration)
                 path.append((node, choice, mover))
                 joint[mover] = node.moves[choice]
             world.apply(joint)

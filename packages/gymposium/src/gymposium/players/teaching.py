@@ -1,0 +1,49 @@
+"""Players as teachers: the distribution over moves that a learner should imitate at an ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gymposium.players.asking import ask_distributions, ask_player, blame_errors
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.protocol import Ask, DistributionPlayer, Player, TeachingPlayer
+from gymposium.replies.reading import read_reply
+
+
+def ask_teacher(player: Player, asks: Sequence[Ask]) -> list[MoveDistribution]:
+    """Return the player's recommendation at each ask, in order.
+
+    A `TeachingPlayer` recommends a distribution. Other players recommend what they play: their move probabilities if
+    they know them (`DistributionPlayer`), else the move that they reply. All probabilities are 0 if a player has no
+    recommendation, for example after an illegal reply. Raises any exception from the player, and `ValueError` for a
+    distribution over anything but the legal moves."""
+    if isinstance(player, TeachingPlayer):
+        with blame_errors(player):
+            found = [*player.teach(asks)] if asks else []
+    elif isinstance(player, DistributionPlayer):
+        found = [*ask_distributions(player, asks)]
+    else:
+        replies = ask_player(player, asks) if asks else []
+        found = [_recommend_reply(player, ask, reply.text) for ask, reply in zip(asks, replies, strict=True)]
+    for ask, distribution in zip(asks, found, strict=True):
+        if list(distribution.moves) != ask.legal_moves:
+            raise ValueError(
+                f"{player.name} recommends one of {distribution.moves}, but the legal moves are {ask.legal_moves}. "
+                f"Return a probability for each legal move, in order"
+            )
+    return found
+
+
+def recommend_moves(legal: Sequence[str], weights: Sequence[float]) -> MoveDistribution:
+    """Return a recommendation of the legal moves in proportion to their weights. If all weights are 0, it recommends
+    nothing."""
+    total = sum(weights)
+    probabilities = tuple(weight / total if total else 0.0 for weight in weights)
+    return MoveDistribution(tuple(legal), probabilities, legal_mass=float(total > 0), samples=None)
+
+
+def _recommend_reply(player: Player, ask: Ask, reply: str) -> MoveDistribution:
+    """Return a recommendation of the move in a reply, if there is one."""
+    legal = ask.legal_moves or []
+    move = read_reply(reply, legal, player.reader, ask.game.move_pattern).move
+    return recommend_moves(legal, [float(one == move) for one in legal])

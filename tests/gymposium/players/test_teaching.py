@@ -1,0 +1,115 @@
+"""Players recommend moves to learners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from gymposium.analysis.exact.optima import compute_optima_against_random
+from gymposium.analysis.exact.policy import tabulate_policy
+from gymposium.analysis.exact.value import compute_value
+from gymposium.games.protocol import Game, Style
+from gymposium.games.registry import load_game
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.grammar import make_player
+from gymposium.players.protocol import Ask, MatchContext, Player, Reply
+from gymposium.players.teaching import ask_teacher, recommend_moves
+from gymposium.replies.reading import READERS
+
+
+class Scripted:
+    """A player that gives one reply."""
+
+    name = "scripted"
+    reader = READERS["move"]
+    style: Style = "compact"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        return [Reply(self.text) for _ in asks]
+
+
+def recommend(player: Player | str, game: Game, moves: Sequence[str] = (), seed: int = 0) -> MoveDistribution:
+    match = game.new(0)
+    for move in moves:
+        match.apply({match.to_move()[0]: move})
+    teacher = make_player(player) if isinstance(player, str) else player
+    [found] = ask_teacher(teacher, [MatchContext(match, "match", seed).ask(match.to_move()[0])])
+    return found
+
+
+def test_players_that_only_reply_recommend_their_move() -> None:
+    game = load_game("kuhn_poker")
+    assert recommend(Scripted("bet"), game).probabilities == (0.0, 1.0)
+    nothing = recommend(Scripted("fold"), game)
+    assert (nothing.probabilities, nothing.legal_mass) == ((0.0, 0.0), 0.0)
+
+
+def test_players_that_know_their_probabilities_recommend_them() -> None:
+    assert recommend("random", load_game("kuhn_poker")).probabilities == (0.5, 0.5)
+
+
+def test_recommendations_cover_the_legal_moves() -> None:
+    class Wrong(Scripted):
+        def teach(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+            return [recommend_moves(["call"], [1.0]) for _ in asks]
+
+    with pytest.raises(ValueError, match="scripted recommends one of"):
+        recommend(Wrong("bet"), load_game("kuhn_poker"))
+
+
+@pytest.mark.parametrize(
+    ("name", "moves", "best"),
+    [
+        ("tic_tac_toe", ("a1", "a2", "b1", "b2"), "c1"),  # searched by OpenSpiel
+        ("leduc_poker", (), None),  # over worlds of the engine
+        ("pig(winscore=20)", (), "roll"),
+        ("blackjack", (), None),
+    ],
+)
+def test_search_recommends_its_most_visited_moves(name: str, moves: Sequence[str], best: str | None) -> None:
+    game = load_game(name)
+    found = recommend("mcts-100", game, moves)
+    assert sum(found.probabilities) == pytest.approx(1.0)
+    assert found == recommend("mcts-100", game, moves)
+    likeliest = max(zip(found.probabilities, found.moves, strict=True))
+    if best is not None:
+        assert likeliest[1] == best
+        assert likeliest[0] > 0.8
+
+
+def test_search_draws_nothing_from_the_seats_stream() -> None:
+    """Recommendations therefore do not change a match that the teacher also plays."""
+    for name in ("tic_tac_toe", "leduc_poker"):
+        match = load_game(name).new(0)
+        ask = MatchContext(match, "match", 0).ask(match.to_move()[0])
+        before = ask.rng.getstate()
+        ask_teacher(make_player("mcts-20"), [ask])
+        assert ask.rng.getstate() == before
+
+
+def test_search_recommends_the_only_legal_move_at_once() -> None:
+    game = load_game("othello")
+    match = game.new(0)
+    while len(match.legal_moves(match.to_move()[0]) or ()) != 1:
+        match.apply({(seat := match.to_move()[0]): (match.legal_moves(seat) or [""])[0]})
+    [found] = ask_teacher(make_player("mcts-100000"), [MatchContext(match, "match", 0).ask(match.to_move()[0])])
+    assert found.probabilities == (1.0,)
+
+
+def test_exact_recommends_safe_moves_that_win_most_often() -> None:
+    class Recommended(Scripted):
+        name = "recommended"
+        teacher = make_player("exact")
+
+        def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+            return ask_teacher(self.teacher, asks)
+
+    game = load_game("tic_tac_toe")
+    found = compute_value(tabulate_policy(game, Recommended("")))
+    optimum = compute_optima_against_random(game)["minimax-safe"]
+    assert sum(seat.win for seat in found.seats) / 2 == pytest.approx(optimum.win)
+    assert sum(seat.loss for seat in found.seats) == pytest.approx(0.0)
