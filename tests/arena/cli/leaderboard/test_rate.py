@@ -23,7 +23,7 @@ players = ["random", "mcts-10"]
 name = "kuhn_poker"
 players = ["random", "mcts-10", "cfr-50"]
 [[games]]
-name = "breakthrough(rows=4, columns=3)"
+name = "breakthrough(rows=4, columns=2)"
 [[games]]
 name = "blackjack"
 """
@@ -48,7 +48,7 @@ def test_printed_and_written_ratings_agree(gymposium: Run, board: Path) -> None:
     results = read_results(board / "results.json")
     assert all(note in done.stdout for note in results.method.notes)
     joint, *games = done.stdout.split("\n\n")[1:]
-    assert joint.startswith("All zero-sum games: kuhn_poker, breakthrough(columns=3,rows=4)")
+    assert joint.startswith("All zero-sum games: kuhn_poker, breakthrough(columns=2,rows=4)")
     assert "Not on the joint board: cfr-50 (has not played breakthrough" in joint
     assert [text.partition(":")[0] for text in games] == [f"{one.title} ({one.game})" for one in results.games]
     assert "48 matches on 8 deals, Bradley–Terry" in games[0]

@@ -19,6 +19,7 @@ from gymposium.util.child_process import make_user_environment
 
 ODD = str(Path(__file__).with_name("odd_players.py"))
 
+GAME = "breakthrough(columns=2,rows=4)"  # all its positions are visited in a moment
 SUITE = """
 name = "tiny"
 seed = 3
@@ -27,15 +28,15 @@ at_once = 4
 watchdog = {watchdog}
 players = {players}
 [[games]]
-name = "tic_tac_toe"
+name = "{game}"
 [[games]]
-name = "leduc_poker"
+name = "kuhn_poker"
 """
 
 
 def write_suite(folder: Path, *players: str, groups: int = 2, watchdog: float = 60.0) -> str:
     file = folder / "suite.toml"
-    file.write_text(SUITE.format(groups=groups, watchdog=watchdog, players=json.dumps(players)))
+    file.write_text(SUITE.format(game=GAME, groups=groups, watchdog=watchdog, players=json.dumps(players)))
     return str(file)
 
 
@@ -68,7 +69,7 @@ CRASHES = {
 def test_failing_players_forfeit_only_their_matches(odd: list[str], gymposium: Any, tmp_path: Path) -> None:
     """The odd players fail in deals 0 and 3."""
     suite = write_suite(tmp_path, "random", *(f"odd-{what}" for what in odd), groups=2, watchdog=3.0)
-    suite_text = Path(suite).read_text().replace('[[games]]\nname = "leduc_poker"\n', "")
+    suite_text = Path(suite).read_text().replace('[[games]]\nname = "kuhn_poker"\n', "")
     Path(suite).write_text(suite_text)
     run = gymposium("--plugin", ODD, "leaderboard", "run", suite, "--out", "board")
     assert run.returncode == 0, run.stderr
@@ -88,7 +89,7 @@ def test_failing_players_forfeit_only_their_matches(odd: list[str], gymposium: A
         assert {record.ending.detail for record in spoilt[what]} == CRASHES[what]
     if "hangs" in odd:
         assert {record.ending for record in spoilt["hangs"]} == {Ending("timed out", 0), Ending("timed out", 1)}
-        assert "odd-hangs: in tic_tac_toe it did not answer in time, " in run.stdout
+        assert f"odd-hangs: in {GAME} it did not answer in time, " in run.stdout
     else:
         assert {record.turns[-1]["reading"] for record in spoilt["illegal"]} <= {"illegal", "unparsable"}
     assert "forfeits that match" in run.stderr
@@ -187,7 +188,7 @@ def test_added_player_meets_everyone_under_its_own_seed(gymposium: Any, tmp_path
     suite = write_suite(tmp_path, "random", "greedy")
     assert gymposium("leaderboard", "run", suite, "--out", "board", "-j", "1").returncode == 0
     before = files(tmp_path / "board")
-    added = ("--add", "exact", "--game", "tic_tac_toe", "--json")
+    added = ("--add", "exact", "--game", GAME, "--json")
     run = gymposium("leaderboard", "run", "--out", "board", "-j", "1", *added)
     assert run.returncode == 0, run.stderr
     told = json.loads(run.stdout)
@@ -197,12 +198,10 @@ def test_added_player_meets_everyone_under_its_own_seed(gymposium: Any, tmp_path
     after = files(tmp_path / "board")
     assert {name: after[name] for name in before} == before
     entry = json.loads(after["entries/exact/entry.json"])
-    assert (entry["number"], entry["own"], entry["games"]) == (2, False, ["tic_tac_toe"])
-    assert {name for name in after if name not in before} == {
-        "entries/exact/entry.json",
-        "entries/exact/matches/tic_tac_toe/random--exact.jsonl",
-        "entries/exact/matches/tic_tac_toe/greedy--exact.jsonl",
-    }
+    assert (entry["number"], entry["own"], entry["games"]) == (2, False, [GAME])
+    added_files = sorted(Path(name).parts for name in after if name not in before)
+    assert {parts[:3] for parts in added_files} == {("entries", "exact", "entry.json"), ("entries", "exact", "matches")}
+    assert [parts[-1] for parts in added_files] == ["entry.json", "greedy--exact.jsonl", "random--exact.jsonl"]
     seeds = {record.seed for record in matches(tmp_path / "board").values() if "exact" in record.players}
     others = {record.seed for record in matches(tmp_path / "board").values() if "exact" not in record.players}
     assert seeds.isdisjoint(others)
@@ -211,7 +210,7 @@ def test_added_player_meets_everyone_under_its_own_seed(gymposium: Any, tmp_path
 def test_refuses_to_reenter_a_player_with_other_settings(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", groups=1)
     command = ("leaderboard", "run", "--out", "board", "-j", "1", "--add", "greedy")
-    first = (*command, "--seed", "1", "--game", "tic_tac_toe", "--label", "Greedy")
+    first = (*command, "--seed", "1", "--game", GAME, "--label", "Greedy")
     assert gymposium(*first, suite).returncode == 0
     assert gymposium(*command).returncode == 0, "the same command goes on"
     before = files(tmp_path / "board")
@@ -233,7 +232,7 @@ def test_board_without_planned_matches_is_an_error(gymposium: Any, tmp_path: Pat
 def test_adding_fails_if_an_earlier_player_needs_permission(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", groups=1)
     command = ("--plugin", ODD, "leaderboard", "run", "--out", "board", "-j", "1")
-    assert gymposium(*command, suite, "--add", "odd-opens", "--game", "tic_tac_toe").returncode == 0
+    assert gymposium(*command, suite, "--add", "odd-opens", "--game", GAME).returncode == 0
     before = files(tmp_path / "board")
     refused = gymposium(*command, "--add", "greedy")
     assert refused.returncode == 2
@@ -247,10 +246,10 @@ def test_adding_fails_if_an_earlier_player_needs_permission(gymposium: Any, tmp_
         (("--out", "nothing"), "nothing is not a board: it has no suite.toml"),
         ((), "Give a suite"),
         (("suite.toml", "--out", "b", "--add", "mcst-5"), "Did you mean"),
-        (("suite.toml", "--out", "b", "--game", "tic_tac_toe"), "--game has no effect without --add"),
+        (("suite.toml", "--out", "b", "--game", GAME), "--game has no effect without --add"),
         (
             ("suite.toml", "--out", "b", "--add", "exact", "--game", "chess"),
-            "has no game chess. Its games: tic_tac_toe",
+            f"has no game chess. Its games: {GAME}",
         ),
     ],
 )
@@ -263,7 +262,7 @@ def test_invalid_arguments_are_errors(arguments: tuple[str, ...], said: str, gym
 
 def test_games_without_enough_players_are_named(gymposium: Any, tmp_path: Path) -> None:
     suite = Path(write_suite(tmp_path, "random", "greedy", groups=1))
-    suite.write_text(suite.read_text().replace("leduc_poker", "universal_poker(players=3)"))
+    suite.write_text(suite.read_text().replace("kuhn_poker", "universal_poker(players=3)"))
     command = ("leaderboard", "run", "suite.toml", "--out", "board", "-j", "1")
     run = gymposium(*command)
     assert run.returncode == 0, run.stderr

@@ -73,6 +73,7 @@ def rate(
         gymposium leaderboard rate boards/classic --exact lm:runs/tuned
         gymposium leaderboard rate boards/quick --json > board.json
     """
+    from gymposium.records import Record
     from gymposium_arena.board import Board
     from gymposium_arena.results.file import compute_results, format_results, write_results
     from gymposium_arena.schedule import find_unseated_games
@@ -80,13 +81,13 @@ def rate(
     opened = Board.open_for_writing(board)
     for player in exact or ():
         _measure_player(opened, player)
-    results = compute_results(opened)
     for reason in find_unseated_games(opened.suite, opened.entries()).values():
         print_note(f"warning: {reason}")
-    if not any(game.matches for game in results.games):
+    if not any(isinstance(record, Record) and not record.ending.broke_off for _, record in opened.records()):
         raise BadOption(
             f"{board}: no matches to rate. Play them:  {format_command_line('leaderboard', 'run', '--out', str(board))}"
         )
+    results = compute_results(opened)
     if payoff and results.joint is None and all(game.board is None and game.luck is None for game in results.games):
         raise BadOption("--payoff: no game of this board has a share of points. Omit it.")
     path = write_results(opened, results)
