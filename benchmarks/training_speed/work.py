@@ -128,9 +128,9 @@ class Ours:
     def step(self, number: int) -> Step:
         """Play, learn, publish."""
         start = time.process_time()
-        rollout = self.training.play(number)
+        groups, metrics = self.training.play(number)
         played = time.process_time()
-        metrics = self.training.learn(number, rollout)
+        metrics |= self.training.learn(number, groups)
         learned = time.process_time()
         self.training.trainee.publish()
         done = time.process_time()

@@ -222,10 +222,10 @@ def test_concurrent_rollouts_use_one_policy_each(model_directory: Path, tmp_path
         source = MatchRollouts(MatchPlanner(config, games, it.who.players), staleness=1, steps=6)
         with closing(source):
             for step in range(6):
-                rollout = source.roll_out(step)
+                groups, _ = source.roll_out(step)
                 sampled = {
                     turn.trace.completion.policy
-                    for group in rollout.groups
+                    for group in groups
                     for trajectory in group.trajectories
                     for turn in trajectory.turns
                 }

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from tests.train.rollout.playing import play_sets
 
 from gymposium import load_game, make_player
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_train.config import Stage
 from gymposium_train.config.stages import check_stages
-from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, roll_out
+from gymposium_train.rollout import MatchGroup, MatchPlanner
 from gymposium_train.rollout.curriculum import Curriculum
 
 Who = Callable[..., MatchPlanner]
@@ -122,7 +123,7 @@ def test_games_without_scores_allow_one_stage(monkeypatch: pytest.MonkeyPatch, s
 
 
 def played(plays: MatchPlanner, step: int) -> tuple[Sequence[MatchGroup], dict[str, float]]:
-    groups = roll_out(plays.plan(step), lambda played: None, LocalExecutor()).groups
+    groups, _ = play_sets(plays.plan(step))
     return groups, plays.note(groups)
 
 
@@ -171,7 +172,7 @@ def test_each_game_has_its_own_stage(who: Who, new_cast: Any) -> None:
 def test_matches_planned_in_another_stage_do_not_count(who: Who, new_cast: Any) -> None:
     """This happens if a step is planned before the previous one is noted."""
     plays = who(new_cast(), ["tic_tac_toe"], *2 * [Stage(window=12, promote=0.01)], Stage())
-    first, second = (roll_out(plays.plan(step), lambda played: None, LocalExecutor()).groups for step in range(2))
+    (first, _), (second, _) = (play_sets(plays.plan(step)) for step in range(2))
     plays.note(first)
     assert plays.curricula["tic_tac_toe"].number == 1
     assert "rollout/stage_score" not in plays.note(second)
@@ -181,7 +182,7 @@ def test_matches_planned_in_another_stage_do_not_count(who: Who, new_cast: Any) 
 def test_window_is_balanced_across_seats(who: Who, new_cast: Any) -> None:
     """The order of seats must not matter: the first seat wins more often, at random 0.58 to 0.29."""
     plays = who(new_cast(), ["tic_tac_toe"], Stage(window=8), groups=2, group_size=10)
-    groups = roll_out(plays.plan(0), lambda played: None, LocalExecutor()).groups
+    groups, _ = play_sets(plays.plan(0))
     plays.note(groups)
     newest = [trajectory for group in groups for trajectory in group.trajectories[-4:]]
     expected = {"win": 1.0, "draw": 0.5, "loss": 0.0}

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.train.rollout.playing import play_sets
 
 from gymposium import load_game, make_player
 from gymposium.errors import BadOption, GymposiumError
@@ -23,7 +24,7 @@ from gymposium_agents.chat.tokens import Policy, Sampling
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import Pool
-from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, MatchRollouts, roll_out
+from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, MatchRollouts
 from gymposium_train.rollout.pool import PastVersions
 from gymposium_train.rollout.stored import match_from_json, match_to_json
 
@@ -83,10 +84,10 @@ def test_staleness_stays_within_its_bound(who: Who, bound: int, steps: int, sche
     source, versions = make_source(who, cast, bound, steps, schedule)
     with closing(source):
         for step in range(steps):
-            rollout = source.roll_out(step)
-            assert len(rollout.groups) == 3
+            groups, metrics = source.roll_out(step)
+            assert len(groups) == 3
             lags = {step - v for match, v in versions.items() if match.startswith(f"train-{step}-")}
-            assert lags == {rollout.staleness} == {min(step, bound)}
+            assert lags == {metrics["rollout/staleness"]} == {min(step, bound)}
             cast.now += 1
             source.published(step + 1)
     assert not any(match.startswith(f"train-{steps}-") for match in versions), "nothing is played in vain"
@@ -110,13 +111,17 @@ def test_on_policy_rollouts_equal_separate_steps(who: Who, new_cast: Any, oppone
     source = MatchRollouts(who(new_cast(), ["tic_tac_toe"], opponents))
     plain = who(new_cast(), ["tic_tac_toe"], opponents)
     for step in range(3):
-        expected = roll_out(plain.plan(step), lambda played: None, LocalExecutor())
-        metrics = expected.metrics | plain.note(expected.groups)
-        found = source.roll_out(step)
+        expected, metrics = play_sets(plain.plan(step))
+        metrics |= plain.note(expected)
+        groups, found = source.roll_out(step)
         source.published(step + 1)
-        assert list_matches(found.groups) == list_matches(expected.groups)
-        assert {name: value for name, value in found.metrics.items() if not name.startswith("perf/")} == metrics
+        assert list_matches(groups) == list_matches(expected)
+        assert drop_times(found) == drop_times(metrics)
     assert source.state()["planner"] == plain.state()
+
+
+def drop_times(metrics: dict[str, float]) -> dict[str, float]:
+    return {name: value for name, value in metrics.items() if not name.startswith("perf/")}
 
 
 def list_matches(groups: Sequence[MatchGroup]) -> list[Any]:
@@ -138,9 +143,10 @@ def test_matches_of_later_steps_fill_the_tail(who: Who) -> None:
     planner = who(cast, ["tic_tac_toe"], groups=3, group_size=2)
     source = MatchRollouts(planner, LocalExecutor("streaming"), lambda one: ended[number(one)].set(), staleness=1)
     with closing(source):
-        assert source.roll_out(0).staleness == 0
-        source.published(1)
-        assert source.roll_out(1).staleness == 1
+        for step in range(2):
+            _, metrics = source.roll_out(step)
+            assert metrics["rollout/staleness"] == step
+            source.published(step + 1)
 
 
 @pytest.mark.parametrize("staleness", [0, 1, 2])
@@ -156,13 +162,15 @@ def test_killed_run_resumes_to_the_same_groups(who: Who, staleness: int, kills: 
     expected = []
     with closing(source):
         for step in range(4):
-            expected.append(list_matches(source.roll_out(step).groups))
+            groups, _ = source.roll_out(step)
+            expected.append(list_matches(groups))
             source.published(step + 1)
     cast = HookedCast()
     source, played = make_source(who, cast, staleness, **more)
     before: set[str] = set()
     for step in range(4):
-        assert list_matches(source.roll_out(step).groups) == expected[step]
+        groups, _ = source.roll_out(step)
+        assert list_matches(groups) == expected[step]
         cast.now += 1
         source.published(step + 1)
         if step in kills:

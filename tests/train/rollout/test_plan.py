@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.train.rollout.playing import play_sets
 
 from gymposium import load_game, make_player
 from gymposium.errors import UnknownName
@@ -16,7 +17,7 @@ from gymposium.util.streams import stream
 from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import Pool, Stage
 from gymposium_train.credit.make import CREDITS
-from gymposium_train.rollout import LocalExecutor, MatchPlanner, PlannedGroup, roll_out
+from gymposium_train.rollout import MatchPlanner, PlannedGroup
 from gymposium_train.rollout.plan import estimate_turns
 
 Who = Callable[..., MatchPlanner]
@@ -145,8 +146,8 @@ def collect_steps(plays: MatchPlanner, cast: Any, steps: range) -> list[Any]:
     for step in steps:
         cast.now = step
         planned = plays.plan(step)
-        rollout = roll_out(planned, lambda played: None, LocalExecutor())
-        found.append((describe_plan(planned), plays.note(rollout.groups)))
+        groups, _ = play_sets(planned)
+        found.append((describe_plan(planned), plays.note(groups)))
     return found
 
 

@@ -43,7 +43,7 @@ from gymposium_train.credit.protocol import Critic, is_tied
 from gymposium_train.credit.rae import RaeSettings
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.rows import Span
-from gymposium_train.rollout import MatchPlanner, MatchRollouts, StepRollout
+from gymposium_train.rollout import MatchPlanner, MatchRollouts
 from gymposium_train.run.loop import Training
 from gymposium_train.run.samples_file import SamplesFile
 
@@ -87,7 +87,8 @@ def training(model: Path, directory: Path, reward: Any = brief, **settings: Any)
 def steps(mine: Training, *numbers: int) -> list[dict[str, Any]]:
     found = []
     for step in numbers:
-        metrics = mine.learn(step, mine.play(step))
+        groups, metrics = mine.play(step)
+        metrics |= mine.learn(step, groups)
         mine.trainee.publish()
         found.append({name: value for name, value in metrics.items() if not name.startswith("perf/")})
     return found
@@ -115,9 +116,9 @@ def test_legal_replies_are_recorded_only_for_loss_terms(
         mine.keep = lambda step, groups: spans.extend(
             span for group in groups for episode in group for span in episode.spans
         )
-        rollout = mine.play(0)
-        metrics = mine.learn(0, rollout)
-    turns = [turn for group in rollout.groups for one in group.trajectories for turn in one.turns]
+        groups, metrics = mine.play(0)
+        metrics |= mine.learn(0, groups)
+    turns = [turn for group in groups for one in group.trajectories for turn in one.turns]
     assert [span.legal for span in spans] == [turn.trace.legal for turn in turns]
     noted = bonus + legality > 0.0
     assert {bool(span.legal) for span in spans} == {noted}
@@ -137,7 +138,8 @@ def test_cut_off_replies_are_treated_as_set(model_directory: Path, tmp_path: Pat
     groups: list[Any] = []
     with training(model_directory, tmp_path, **settings) as mine:
         mine.keep = lambda step, rated: groups.extend(rated)
-        metrics = mine.learn(0, mine.play(0))
+        played, _ = mine.play(0)
+        metrics = mine.learn(0, played)
     episodes = [one for group in groups if not is_tied(group) for one in group]
     cut = [turn.reading == "cut off" for one in episodes for turn in one.trajectory.turns]
     assert cut.count(True) > 1
@@ -155,9 +157,9 @@ def test_step_reports_speed_and_times(model_directory: Path, tmp_path: Path) -> 
         mine.keep = lambda step, groups: learned.extend(
             len(row.ids) for group in groups if not is_tied(group) for episode in group for row in episode.rows
         )
-        rollout = mine.play(0)
-        metrics = mine.learn(0, rollout)
-    turns = [turn for group in rollout.groups for one in group.trajectories for turn in one.turns]
+        groups, metrics = mine.play(0)
+        metrics |= mine.learn(0, groups)
+    turns = [turn for group in groups for one in group.trajectories for turn in one.turns]
     sampled = sum(len(turn.trace.completion.ids) for turn in turns)
     assert metrics["perf/tokens_per_second_rollout"] * metrics["perf/seconds_rollout"] == pytest.approx(sampled)
     assert metrics["train/rows"] == len(learned) > 0
@@ -264,9 +266,9 @@ def test_seats_of_a_match_never_share_a_baseline(model_directory: Path, tmp_path
     for kind in ("grpo", "baseline"):
         settings = {"games": ("goofspiel(num_cards=3)",), "stages": SELF, "credit": CREDITS.kinds()[kind]()}
         with training(model_directory, tmp_path / kind, by_seat, **settings) as mine:
-            rollout = mine.play(0)
-            assert {group.seat for group in rollout.groups} == {0, 1}
-            metrics = mine.learn(0, rollout)
+            groups, _ = mine.play(0)
+            assert {group.seat for group in groups} == {0, 1}
+            metrics = mine.learn(0, groups)
         assert metrics.get("train/advantage_std", 0.0) == pytest.approx(0.0)
 
 
@@ -281,9 +283,9 @@ def test_k1_penalty_lowers_rewards_after_drift(model_directory: Path, tmp_path: 
     kl = Kl(weight=10.0, estimator="k1")
     with training(model_directory, tmp_path, credit=GrpoSettings(normalise=False), kl=kl) as mine:
         steps(mine, 0, 1)
-        rollout = mine.play(2)
-        groups = mine._annotate_groups(mine._rate_groups(rollout.groups), 10.0)
-        episodes = [episode for group in groups for episode in group]
+        groups, _ = mine.play(2)
+        annotated = mine._annotate_groups(mine._rate_groups(groups), 10.0)
+        episodes = [episode for group in annotated for episode in group]
         moved = [sum(sum(span.old) - sum(span.reference) for span in episode.spans) for episode in episodes]
         assert max(map(abs, moved)) > 1e-3
         for episode, distance in zip(episodes, moved, strict=True):
@@ -352,7 +354,7 @@ class HandMadeSource:
     trainee: Trainee
     asked: int = 0
 
-    def roll_out(self, step: int) -> StepRollout[QuestionGroup]:
+    def roll_out(self, step: int) -> tuple[list[QuestionGroup], dict[str, float]]:
         prompts = [self.trainee.player.chat.prompt(text) for text in ("1 + 1", "2 + 3")]
         groups = []
         for number, prompt in enumerate(prompts):
@@ -362,7 +364,7 @@ class HandMadeSource:
                 QuestionGroup([HandMadeTrajectory((TokenTurn(TurnTokens(prompt, one)),)) for one in completions])
             )
         self.asked += len(prompts)
-        return StepRollout(groups, metrics={"rollout/questions": 2.0})
+        return groups, {"rollout/questions": 2.0}
 
     def published(self, step: int) -> None:
         pass

@@ -43,7 +43,7 @@ from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.rows import make_rows
 from gymposium_train.objective.pg import PgSettings
-from gymposium_train.rollout import MatchPlanner, MatchRollouts, StepRollout
+from gymposium_train.rollout import MatchPlanner, MatchRollouts
 from gymposium_train.rollout.plan import MatchGroup
 from gymposium_train.run.loop import Training
 
@@ -63,7 +63,8 @@ class SelfPlayTrainer:
         steps = min(TRAINING_STEPS, budget.matches // (GROUPS * GROUP_SIZE))
         model = LearningUnderTest(task, budget.seed, make_training_config(task, budget.seed, steps), TRAINING, LITTLE)
         for step in range(steps):
-            model.training.learn(step, model.training.play(step))
+            groups, _ = model.training.play(step)
+            model.training.learn(step, groups)
             model.training.trainee.publish()
         return model.policy
 
@@ -109,9 +110,9 @@ class LearningUnderTest:
         config = self._config.model_copy(update={"seed": seed, "rollout": rollout})
         played: list[MatchResult] = []
         planner = MatchPlanner(config, [self._game], self.training.trainee.players)
-        found = MatchRollouts(planner, record=played.append).roll_out(0)
+        groups, _ = MatchRollouts(planner, record=played.append).roll_out(0)
         numbers: dict[str | None, int] = {one.job.id: number for number, one in enumerate(played)}
-        rows = [_list_rows(numbers[one.match], group, one) for group in found.groups for one in group.trajectories]
+        rows = [_list_rows(numbers[one.match], group, one) for group in groups for one in group.trajectories]
         return RolledOut(
             tuple(make_trained_match(one.events, one.turns) for one in played), tuple(chain.from_iterable(rows))
         )
@@ -126,7 +127,7 @@ class LearningUnderTest:
             RowGroup(f"seat {seat}", [RowTrajectory.from_rows([*of_seat])])
             for (_, seat), of_seat in groupby(by_seat, key=lambda row: (row.match, row.seat))
         ]
-        self.training.learn(0, StepRollout(groups))
+        self.training.learn(0, groups)
         direction = -flatten_gradients(self._parameters, [parameter.grad for parameter in self._parameters])
         self.training.trainee.publish()
         return direction

@@ -5,7 +5,7 @@ plays games: `plan` chooses games, seats and opponents by `curriculum` and `pool
 the trajectories; `results` computes metrics.
 """
 
-from gymposium_train.rollout.matches import LocalExecutor, MatchRollouts, roll_out
+from gymposium_train.rollout.matches import LocalExecutor, MatchRollouts
 from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, PlannedGroup
 from gymposium_train.rollout.protocol import (
     Executor,
@@ -13,7 +13,6 @@ from gymposium_train.rollout.protocol import (
     PlayerSource,
     RolloutSource,
     SourceStart,
-    StepRollout,
     make_source,
 )
 
@@ -28,7 +27,5 @@ __all__ = [
     "PlayerSource",
     "RolloutSource",
     "SourceStart",
-    "StepRollout",
     "make_source",
-    "roll_out",
 ]

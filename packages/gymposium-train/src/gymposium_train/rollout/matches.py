@@ -5,23 +5,20 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.match import MatchJob, MatchResult, Schedule, play
-from gymposium.records import record_matches
 from gymposium.records.trajectories import Trajectory
 from gymposium.util.visible import quantity
 from gymposium_train.config.source import MatchSettings
-from gymposium_train.config.stages import SELF
 from gymposium_train.rollout.in_flight import MatchesInFlight
 from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, PlannedGroup
-from gymposium_train.rollout.protocol import Executor, SourceStart, StepRollout
+from gymposium_train.rollout.protocol import Executor, SourceStart
 from gymposium_train.rollout.rating import are_tied
-from gymposium_train.rollout.results import Results, name_metrics
+from gymposium_train.rollout.results import StepResults, has_result
 from gymposium_train.rollout.stored import match_from_json, match_to_json
 
 
@@ -70,27 +67,33 @@ class MatchRollouts:
             raise BadOption(f"Rollouts cannot be {self.staleness} steps behind. Use 0 (on-policy) or more.")
         self._in_flight = MatchesInFlight(self.executor, self.record, beside=self.staleness > 0)
 
-    def roll_out(self, step: int) -> StepRollout[MatchGroup]:
-        """Wait for the matches of a step. Raises `GymposiumError` if more than `most_broken` of them break off."""
+    def roll_out(self, step: int) -> tuple[list[MatchGroup], dict[str, float]]:
+        """Wait for the matches of a step. Matches with a failed tool are left out, and groups with fewer than two
+        remaining matches are dropped. Tied groups that others replaced are only in the metrics.
+
+        Raises `GymposiumError` if more than `most_broken` of the matches break off, `EngineError` if a game's engine
+        fails, and whatever a player raises. Such an error is a bug or a broken server: leaving out the match would hide
+        it and bias learning. `record` is called with the unfinished match."""
         self._next = max(self._next, step)
         self._begin_steps(step)
         matches = self._open[step]
         while not matches.is_complete:
             self._note(self._in_flight.get())
-        rollout = matches.gather()
-        broken, total = sum(rollout.broken.values()), len(matches.finished)
-        if broken > self.most_broken * total:
+        broken, total = matches.results.broken, len(matches.finished)
+        if broken.total() > self.most_broken * total:
             raise GymposiumError(
-                f"{broken} of {quantity(total, 'match')} of step {step + 1} broke off, more than "
+                f"{broken.total()} of {quantity(total, 'match')} of step {step + 1} broke off, more than "
                 f"rollout.most_broken={self.most_broken:g} allows. Raise it, or fix the most frequent cause: "
-                f"{next(iter(rollout.broken))}"
+                f"{broken.most_common(1)[0][0]}"
             )
         del self._open[step]
-        metrics = rollout.metrics | self.planner.note([*rollout.groups, *rollout.replaced])
+        groups, replaced = matches.split_groups()
+        metrics = matches.results.metrics() | self.planner.note([*groups, *replaced])
         metrics["perf/seconds_rollout"] = time.perf_counter() - matches.began
+        metrics["rollout/staleness"] = step - matches.weights
         if self.most_replaced:
             metrics["rollout/groups_replaced"] = len(matches.replaced)
-        return replace(rollout, metrics=metrics, staleness=step - matches.weights)
+        return groups, metrics
 
     def published(self, step: int) -> None:
         if self.staleness:
@@ -124,6 +127,7 @@ class MatchRollouts:
             sets = self.planner.restore_sets(int(step), state["sets"])
             self._open[int(step)] = matches = StepMatches.restored(state, sets)
             self._in_flight.add(matches.unfinished)
+            self._end_sets(int(step), matches)
         while self._next <= weights + self.staleness and self._next < max(self.steps, weights + 1):
             playing = {one.version for matches in self._open.values() for one in matches.sets if one.version}
             matches = StepMatches(self.planner.plan(self._next, playing), weights)
@@ -136,12 +140,16 @@ class MatchRollouts:
             self._note(played)
 
     def _note(self, played: MatchResult) -> None:
-        """Note a finished match. Tied sets are replaced in their order, not in that of their ends: with a cap, short
-        matches would otherwise be replaced more often."""
+        """Note a finished match."""
         step, matches = next(item for item in self._open.items() if played.job.id in item[1])
         matches.finished[played.job.id] = played
-        while (index := matches.next_ended()) is not None:
-            if len(matches.replaced) < self.most_replaced and self.are_tied(matches.groups(index)):
+        self._end_sets(step, matches)
+
+    def _end_sets(self, step: int, matches: StepMatches) -> None:
+        """End the sets whose matches are finished, and replace tied ones. Sets end in order: with a cap, sets of short
+        matches would otherwise be replaced more often."""
+        while (index := matches.end_set()) is not None:
+            if len(matches.replaced) < self.most_replaced and self.are_tied(matches.groups[index]):
                 other = self.planner.replace(step, matches.sets[index], matches.planned)
                 self._in_flight.add(matches.replace(index, other))
 
@@ -177,27 +185,36 @@ class StepMatches:
         self.replaced: set[int] = set()
         """Indices of the tied sets that others replace."""
         self.finished: dict[str, MatchResult] = {}
+        self.groups: list[list[MatchGroup]] = []
+        """The groups of each ended set, in order."""
+        self.results = StepResults()
+        """The results of the ended sets."""
         self._matches = {job.id for one in self.sets for job in one.jobs}
-        self._seen = 0
-        """Number of sets that `next_ended` returned."""
 
     def __contains__(self, match: str) -> bool:
         return match in self._matches
 
     @property
     def is_complete(self) -> bool:
-        return len(self.finished) == len(self._matches)
+        return len(self.groups) == len(self.sets)
 
     @property
     def unfinished(self) -> list[MatchJob]:
         return [job for one in self.sets for job in one.jobs if job.id not in self.finished]
 
-    def next_ended(self) -> int | None:
-        """Return the index of the next set if all its matches are finished. Each set is returned once, in order."""
-        if self._seen == len(self.sets) or any(job.id not in self.finished for job in self.sets[self._seen].jobs):
+    def end_set(self) -> int | None:
+        """Group the trajectories of the next set if all its matches are finished. Returns its index, or None if the set
+        has not ended."""
+        index = len(self.groups)
+        if self.is_complete or any(job.id not in self.finished for job in self.sets[index].jobs):
             return None
-        self._seen += 1
-        return self._seen - 1
+        planned = self.sets[index]
+        played = [self.finished[job.id] for job in planned.jobs]
+        whole = [one for one in played if not one.ending.broke_off]
+        trajectories = [[Trajectory.from_match(one, seat) for seat in planned.seats] for one in whole]
+        self.results.note(planned, trajectories, [one.ending.detail for one in played if one.ending.broke_off])
+        self.groups.append(make_groups(planned, trajectories))
+        return index
 
     def replace(self, index: int, other: PlannedGroup) -> Sequence[MatchJob]:
         """Let another set take the place of a finished one. Returns its jobs."""
@@ -206,24 +223,20 @@ class StepMatches:
         self.sets.append(other)
         return other.jobs
 
-    def groups(self, index: int) -> list[MatchGroup]:
-        """Return the groups of a set whose matches are finished."""
-        return list_groups(self.sets[index], self.finished)
-
-    def gather(self) -> StepRollout[MatchGroup]:
-        """Return the rollout of the finished sets."""
-        groups: list[MatchGroup] = []
-        left_out: list[MatchGroup] = []
-        for index in range(len(self.sets)):
-            (left_out if index in self.replaced else groups).extend(self.groups(index))
-        return replace(summarize(self.sets, self.finished), groups=groups, replaced=left_out)
+    def split_groups(self) -> tuple[list[MatchGroup], list[MatchGroup]]:
+        """Return the groups to learn from, and the tied groups that others replace."""
+        kept: list[MatchGroup] = []
+        replaced: list[MatchGroup] = []
+        for index, groups in enumerate(self.groups):
+            (replaced if index in self.replaced else kept).extend(groups)
+        return kept, replaced
 
     def state(self) -> dict[str, Any]:
         """Return the state for a checkpoint, as plain data."""
         return {
             "weights": self.weights,
             "planned": self.planned,
-            "seen": self._seen,
+            "ended": len(self.groups),
             "replaced": sorted(self.replaced),
             "sets": [one.state() for one in self.sets],
             "finished": {match: match_to_json(played) for match, played in self.finished.items()},
@@ -233,71 +246,21 @@ class StepMatches:
     def restored(cls, state: Mapping[str, Any], sets: Iterable[PlannedGroup]) -> StepMatches:
         """Return the step of a checkpoint. `sets` are its sets, planned again."""
         step = cls(sets, state["weights"])
-        step.planned, step._seen, step.replaced = state["planned"], state["seen"], {*state["replaced"]}
+        step.planned, step.replaced = state["planned"], {*state["replaced"]}
         jobs = {job.id: job for one in step.sets for job in one.jobs}
         step.finished = {match: match_from_json(jobs[match], text) for match, text in state["finished"].items()}
+        for _ in range(state["ended"]):
+            step.end_set()
         return step
 
 
-def roll_out(
-    planned: Sequence[PlannedGroup], record: Callable[[MatchResult], object], executor: Executor
-) -> StepRollout[MatchGroup]:
-    """Play the planned matches and group the learner's trajectories. `record` is called with each match as it ends.
-    Matches with a failed tool are left out. Groups with fewer than two remaining matches are dropped.
-
-    Raises `EngineError` if a game's engine fails, and whatever a player raises. Such an error is a bug or a broken
-    server: leaving out the match would hide it and bias learning. `record` is called with the unfinished match."""
-    matches = StepMatches(planned)
-    for played in record_matches(executor.play(matches.unfinished), record):
-        matches.finished[played.job.id] = played
-    return matches.gather()
-
-
-def list_groups(matches: PlannedGroup, finished: Mapping[str, MatchResult]) -> list[MatchGroup]:
-    """Return the groups of a set whose matches are finished."""
-    played = [finished[job.id] for job in matches.jobs]
-    whole = [one for one in played if not one.ending.broke_off]
-    least = 2 if len(whole) < len(played) > 1 else 1
+def make_groups(planned: PlannedGroup, matches: Sequence[Sequence[Trajectory]]) -> list[MatchGroup]:
+    """Group the trajectories of a set by seat. `matches` has the trajectories of the learner's seats in each match that
+    did not break off. Trajectories without a result or without turns are left out."""
+    least = 2 if len(matches) < len(planned.jobs) > 1 else 1
     groups = []
-    for seat in matches.seats:
-        trajectories = [Trajectory.from_match(one, seat) for one in whole if one.ending.seat in (None, seat)]
-        kept = tuple(trajectory for trajectory in trajectories if trajectory.turns)
+    for seat, trajectories in zip(planned.seats, zip(*matches)):
+        kept = tuple(one for one in trajectories if has_result(one) and one.turns)
         if len(kept) >= least:
-            groups.append(MatchGroup(matches.game, seat, matches.opponent, kept, matches.version, matches.stage))
+            groups.append(MatchGroup(planned.game, seat, planned.opponent, kept, planned.version, planned.stage))
     return groups
-
-
-def summarize(sets: Sequence[PlannedGroup], finished: Mapping[str, MatchResult]) -> StepRollout[MatchGroup]:
-    """Return the rollout of a step's finished sets without its groups: counts and metrics."""
-    total, dropped, silent = Results(), 0, 0
-    broken: Counter[str] = Counter()
-    opponents: dict[str, Results] = {}
-    games: dict[str, Results] = {}
-    for matches in sets:
-        opponent = matches.opponent
-        by_name = opponents.setdefault(opponent, Results()), games.setdefault(matches.game.name, Results())
-        with_outcome = by_name[:1] if opponent == SELF else (total, *by_name)
-        for job in matches.jobs:
-            played = finished[job.id]
-            if played.ending.broke_off:
-                broken[played.ending.detail] += 1
-                continue
-            trajectories = [Trajectory.from_match(played, seat) for seat in matches.seats]
-            for results in (total, *by_name):
-                results.note_match(trajectories)
-            for trajectory in trajectories:
-                if played.ending.seat not in (None, trajectory.seat):
-                    dropped += 1
-                elif not trajectory.turns:
-                    silent += 1
-                else:
-                    for results in with_outcome:
-                        results.note_result(trajectory)
-    counts = {"rollout/dropped": dropped, "rollout/silent": silent, "rollout/broken": broken.total()}
-    return StepRollout(
-        dropped=dropped,
-        silent=silent,
-        broken=dict(broken.most_common()),
-        readings=dict(total.readings),
-        metrics=name_metrics(total, opponents, games) | counts,
-    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 from gymposium.games.protocol import Game
 from gymposium.match import MatchJob, MatchResult
@@ -43,40 +43,15 @@ class Group(Protocol):
         ...
 
 
-G = TypeVar("G", bound=Group)
-
-
-@dataclass(frozen=True, slots=True)
-class StepRollout(Generic[G]):
-    """The trajectories of one step and their metrics."""
-
-    groups: Sequence[G] = ()
-    """The nonempty groups, in an order determined by the seed."""
-    replaced: Sequence[G] = ()
-    """The tied groups that others replaced. Nothing is learned from them."""
-    dropped: int = 0
-    """Number of trajectories left out because another seat forfeited. Their results would be meaningless."""
-    silent: int = 0
-    """Number of trajectories left out because the match ended before the seat's first turn."""
-    broken: dict[str, int] = field(default_factory=dict)
-    """Number of matches without a result because of a failed tool, by reason."""
-    readings: dict[str, int] = field(default_factory=dict)
-    """Number of the learner's replies, by reading."""
-    metrics: dict[str, float] = field(default_factory=dict)
-    """Metrics by flat names: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`. Outcomes cover the kept
-    trajectories. Self-play outcomes appear only under their own name, because a win for one seat is a loss for
-    another."""
-    staleness: int = 0
-    """The largest lag of the weights that began to play these trajectories, in steps."""
-
-
 class RolloutSource(Protocol):
     """A source of trajectories to learn from. `MatchRollouts` gets them from matches."""
 
-    def roll_out(self, step: int) -> StepRollout[Any]:
-        """Return the trajectories of one step. Called for the steps in order, after the weights that learned from all
-        earlier steps were published. A source may begin earlier, with weights at most `engine.staleness` steps
-        older."""
+    def roll_out(self, step: int) -> tuple[Sequence[Group], dict[str, float]]:
+        """Return the nonempty groups of one step, in an order determined by the seed, and their metrics. Called for the
+        steps in order, after the weights that learned from all earlier steps were published.
+
+        A source may begin earlier, with weights at most `engine.staleness` steps older. The metric `rollout/staleness`
+        is then the largest lag of the weights that began to play these trajectories, in steps."""
         ...
 
     def published(self, step: int) -> None:

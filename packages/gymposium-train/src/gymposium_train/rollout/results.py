@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gymposium.records.trajectories import Trajectory
 from gymposium.replies.reading import KINDS
 from gymposium.rewards.match import compute_score
-from gymposium_train.config.stages import is_scorable
+from gymposium_train.config.stages import SELF, is_scorable
+from gymposium_train.rollout.plan import PlannedGroup
 
 
 @dataclass(slots=True)
@@ -59,17 +60,56 @@ class Results:
         return figures
 
 
-def name_metrics(total: Results, opponents: Mapping[str, Results], games: Mapping[str, Results]) -> dict[str, float]:
-    """Return metrics by flat name: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`. Mean returns are given
-    per game only, because returns of different games are not comparable."""
-    metrics = {f"rollout/{name}": value for name, value in total.figures().items()}
-    for opponent, results in opponents.items():
-        metrics |= {f"rollout/{name}/{opponent}": value for name, value in results.figures().items()}
-    for game, results in games.items():
-        metrics |= {f"rollout/{game}/{name}": value for name, value in results.figures().items()}
-        if results.returns:
-            metrics[f"rollout/{game}/return"] = sum(results.returns) / len(results.returns)
-    return metrics
+class StepResults:
+    """The results of a step's sets, in total, by opponent and by game."""
+
+    def __init__(self) -> None:
+        self.broken: Counter[str] = Counter()
+        """Number of matches without a result because of a failed tool, by reason."""
+        self._dropped = self._silent = 0
+        """Numbers of trajectories left out: without a result, and without turns."""
+        self._total = Results()
+        self._opponents: dict[str, Results] = {}
+        self._games: dict[str, Results] = {}
+
+    def note(self, planned: PlannedGroup, matches: Sequence[Sequence[Trajectory]], broken: Iterable[str]) -> None:
+        """Add the matches of a set. `matches` has the trajectories of the learner's seats in each match that did not
+        break off, and `broken` the reasons of the others."""
+        self.broken.update(broken)
+        by_opponent = self._opponents.setdefault(planned.opponent, Results())
+        by_game = self._games.setdefault(planned.game.name, Results())
+        everywhere = (self._total, by_opponent, by_game)
+        with_outcome = (by_opponent,) if planned.opponent == SELF else everywhere
+        for trajectories in matches:
+            for results in everywhere:
+                results.note_match(trajectories)
+            for trajectory in trajectories:
+                if not has_result(trajectory):
+                    self._dropped += 1
+                elif not trajectory.turns:
+                    self._silent += 1
+                else:
+                    for results in with_outcome:
+                        results.note_result(trajectory)
+
+    def metrics(self) -> dict[str, float]:
+        """Return metrics by flat name: `rollout/win`, `rollout/win/OPPONENT`, `rollout/GAME/win`. Outcomes cover the
+        kept trajectories. Self-play outcomes appear only under their own name, because a win for one seat is a loss for
+        another. Mean returns are given per game only, because returns of different games are not comparable."""
+        metrics = {f"rollout/{name}": value for name, value in self._total.figures().items()}
+        for opponent, results in self._opponents.items():
+            metrics |= {f"rollout/{name}/{opponent}": value for name, value in results.figures().items()}
+        for game, results in self._games.items():
+            metrics |= {f"rollout/{game}/{name}": value for name, value in results.figures().items()}
+            if results.returns:
+                metrics[f"rollout/{game}/return"] = sum(results.returns) / len(results.returns)
+        counts = {"dropped": self._dropped, "silent": self._silent, "broken": self.broken.total()}
+        return metrics | {f"rollout/{name}": count for name, count in counts.items()}
+
+
+def has_result(trajectory: Trajectory) -> bool:
+    """Return False if another seat forfeited: the trajectory's result would be meaningless."""
+    return trajectory.ending.seat in (None, trajectory.seat)
 
 
 def compute_failed_share(metrics: Mapping[str, Any]) -> float:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -32,7 +32,7 @@ from gymposium_train.config.schedules import (
 )
 from gymposium_train.credit.protocol import Credit, Episode, is_tied
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration
-from gymposium_train.rollout.protocol import Group, RolloutSource, StepRollout
+from gymposium_train.rollout.protocol import Group, RolloutSource
 from gymposium_train.rollout.rating import rate_groups
 from gymposium_train.rollout.samples import (
     annotate_episode,
@@ -64,19 +64,20 @@ class Training:
     unrated: Counter[str] = field(default_factory=Counter)
     """Number of groups that could not be rated, by reason."""
 
-    def play(self, step: int) -> StepRollout[Any]:
-        """Wait for the rollout of one step. The weights for the step must be published."""
+    def play(self, step: int) -> tuple[Sequence[Group], dict[str, Any]]:
+        """Wait for the groups of one step. Returns them and their metrics. The weights for the step must be
+        published."""
         started = time.perf_counter()
-        rollout = self.source.roll_out(step)
-        seconds = rollout.metrics.get("perf/seconds_rollout", time.perf_counter() - started)
-        trajectories = [trajectory for group in rollout.groups for trajectory in group.trajectories]
+        groups, metrics = self.source.roll_out(step)
+        seconds = metrics.get("perf/seconds_rollout", time.perf_counter() - started)
+        trajectories = [trajectory for group in groups for trajectory in group.trajectories]
         sampled = sum(len(turn.trace.completion.ids) for trajectory in trajectories for turn in trajectory.turns)
-        metrics = {"perf/seconds_rollout": seconds, "perf/tokens_per_second_rollout": sampled / seconds}
-        return replace(rollout, metrics=rollout.metrics | metrics)
+        speed = {"perf/seconds_rollout": seconds, "perf/tokens_per_second_rollout": sampled / seconds}
+        return groups, {"rollout/staleness": 0} | metrics | speed
 
-    def learn(self, step: int, rollout: StepRollout[Any], rate_scale: float = 1.0) -> dict[str, Any]:
-        """Learn from a rollout, and return the metrics of the step. Without rows to learn from, there is no update.
-        `rate_scale` scales the learning rate."""
+    def learn(self, step: int, played: Sequence[Group], rate_scale: float = 1.0) -> dict[str, Any]:
+        """Learn from groups, and return the metrics of rewards, credit and the update. Without rows to learn from,
+        there is no update. `rate_scale` scales the learning rate."""
         config, learner, progress = self.config, self.trainee.learner, self.pace(step)
         rate = compute_learning_rate(config, progress, step) * rate_scale
         started, begun = time.perf_counter(), time.process_time()
@@ -85,19 +86,18 @@ class Training:
         # a penalty for each nat from the reference, if it is subtracted from the rewards
         k1 = compute_kl_weight(config, progress) if config.kl.estimator == "k1" else 0.0
         longest = config.optimizer.max_row or self.trainee.player.engine.context
-        credited = self.credit(self._annotate_groups(self._rate_groups(rollout.groups), k1))
+        credited = self.credit(self._annotate_groups(self._rate_groups(played), k1))
         masks = config.overlong.mode == "mask"
         groups = weigh_turns(credited, config.objective.aggregate, longest, mask_cut_off=masks)
         rows = rows_to_learn(groups)
         self.keep(step + 1, groups)
         learned = [episode for group in groups if not is_tied(group) for episode in group]
         metrics: dict[str, Any] = {
-            **rollout.metrics,
             **compute_reward_metrics(groups),
             **compute_credit_metrics(learned, critic=self._critic),
-            "rollout/groups": len(rollout.groups),
+            "rollout/groups": len(played),
             "rollout/groups_tied": sum(map(is_tied, groups)),
-            "rollout/groups_unrated": len(rollout.groups) - len(groups),
+            "rollout/groups_unrated": len(played) - len(groups),
             "train/progress": progress,
             "train/rows": len(rows),
             "train/rows_too_long": sum(len(row.ids) > longest for episode in learned for row in episode.rows),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +18,8 @@ from gymposium_train.backends.trainee import make_trainee
 from gymposium_train.config.directory import check_state, is_complete
 from gymposium_train.config.schedules import RunProgress, compute_growth
 from gymposium_train.credit.make import make_credit
-from gymposium_train.rollout import Group, SourceStart, StepRollout, make_source
+from gymposium_train.rollout import Group, SourceStart, make_source
+from gymposium_train.rollout.results import compute_failed_share
 from gymposium_train.run.best import BestPoint
 from gymposium_train.run.checkpoints import (
     STATE,
@@ -162,7 +163,7 @@ class _StepLoop:
             shown = round(pace.used)
             while not stop.is_over(self.done):
                 setbacks = self.health.setbacks
-                rollout, metrics = self._take_step()
+                metrics = self._take_step()
                 bar.advance(summarize_metrics(metrics), 1 if config.steps is not None else round(pace.used) - shown)
                 shown = round(pace.used)
                 try:
@@ -177,7 +178,7 @@ class _StepLoop:
                     self._save_checkpoint()
                 self._training.source.learned(self.done - 1, metrics)
                 if stop.idle == MAX_IDLE_STEPS and not is_over:
-                    raise _explain_no_rows(rollout, self._training)
+                    raise _explain_no_rows(metrics, self._training)
         if (kept := self.kept) != self.done:
             best = checkpoint_path(run.directory.best, kept)
             load_checkpoint(best, self._training.trainee.learner, weights_only=True)
@@ -187,38 +188,38 @@ class _StepLoop:
                 style="yellow",
             )
 
-    def _take_step(self) -> tuple[StepRollout[Any], dict[str, Any]]:
-        """Take one step, and return its rollout and its metrics. If replies or the update show that the policy is
+    def _take_step(self) -> dict[str, Any]:
+        """Take one step, and return its metrics. If replies or the update show that the policy is
         broken, the step ends with earlier weights or a warning."""
         step, training = self.done, self._training
         began = time.perf_counter(), time.process_time()
         try:
-            rollout = training.play(step)
+            groups, metrics = training.play(step)
         except KeyboardInterrupt:  # nothing was learned from this step yet
             self._save_checkpoint()
             raise
         played = time.process_time()
-        metrics: dict[str, Any] = {**rollout.metrics, "train/rows": 0}
         wrong = self.health.check_rollout(metrics) if step >= self._judged_from else ""
         if not wrong:
-            self._checkpoints.note_healthy(step - rollout.staleness)
-        if not (wrong and training.config.rolls_back):
-            metrics = training.learn(step, rollout, self.health.rate_scale)
+            self._checkpoints.note_healthy(step - metrics["rollout/staleness"])
+        if wrong and training.config.rolls_back:
+            metrics["train/rows"] = 0
+        else:
+            metrics |= training.learn(step, groups, self.health.rate_scale)
             wrong = wrong or self.health.check_update(metrics, training.config.objective.clip_limit)
         if wrong and training.config.rolls_back:
-            self._roll_back(wrong, rollout.groups)
+            self._roll_back(wrong, groups)
         elif wrong and not self._is_warned:
-            self._warn(wrong, rollout.groups)
+            self._warn(wrong, groups)
         self._is_warned = bool(wrong)
         self._stop.note(metrics)
-        for problem in describe_problems(step + 1, metrics, rollout.groups, self._stop.tied):
+        for problem in describe_problems(step + 1, metrics, groups, self._stop.tied):
             print_message(problem, style="yellow")
         metrics |= training.trainee.publish()
         self.done += 1
         training.source.published(self.done)
         self._pace.step(time.process_time() - began[1])
-        return rollout, metrics | {
-            "rollout/staleness": rollout.staleness,
+        return metrics | {
             "train/setbacks": self.health.setbacks,
             "perf/cpu_rollout": played - began[1],
             "perf/cpu_seconds": self._pace.trained,
@@ -296,13 +297,13 @@ class _StepLoop:
         }
 
 
-def _explain_no_rows(rollout: StepRollout[Any], training: Training) -> GymposiumError:
+def _explain_no_rows(metrics: Mapping[str, Any], training: Training) -> GymposiumError:
     unrated = "".join(
         f" {quantity(count, 'group')} could not be rated: {why}" for why, count in training.unrated.most_common(3)
     )
     return GymposiumError(
         f"{MAX_IDLE_STEPS} consecutive steps had nothing to learn from: all matches of each group earned the same "
-        f"reward, could not be rated, or had only rows that were too long.{unrated} Replies were read as "
-        f"{rollout.readings}. Try a longer cold start, a weaker opponent, or larger groups. If replies are cut off, "
-        f"raise prompting.max_tokens."
+        f"reward, could not be rated, or had only rows that were too long.{unrated} In the last step, "
+        f"{compute_failed_share(metrics):.0%} of the replies had no legal move. Try a longer cold start, a weaker "
+        f"opponent, or larger groups. If replies are cut off, raise prompting.max_tokens."
     )

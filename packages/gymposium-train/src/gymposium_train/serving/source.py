@@ -13,7 +13,7 @@ from gymposium.http.listening import TOKEN, check_address
 from gymposium.runs.sessions import SessionsFile
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.credit.make import make_credit
-from gymposium_train.rollout import SourceStart, StepRollout
+from gymposium_train.rollout import SourceStart
 from gymposium_train.serving.commands import CommandRunner
 from gymposium_train.serving.learner import Policies
 from gymposium_train.serving.server import serve
@@ -36,7 +36,7 @@ class SessionSource:
     taken: int | None = None
     """The step of the latest rollout."""
 
-    def roll_out(self, step: int) -> StepRollout[SessionGroup]:
+    def roll_out(self, step: int) -> tuple[list[SessionGroup], dict[str, float]]:
         job = self.service.jobs.take(step, self.check)
         groups = self._read_groups(job.id)
         rows = [row for group in groups for row in self.service.file.sessions(group.key)]
@@ -49,11 +49,7 @@ class SessionSource:
             "rollout/decisions": sum(lengths) / max(1, len(lengths)),
         }
         self.taken = step
-        return StepRollout(
-            [group for group in groups if group.trajectories],
-            silent=states["ended"] - len(lengths),
-            metrics=metrics,
-        )
+        return [group for group in groups if group.trajectories], metrics
 
     def _read_groups(self, job: int) -> list[SessionGroup]:
         """Return the groups of a job. Drops and reports groups that cannot be learned from."""
