@@ -65,21 +65,11 @@ class LocalModel:
         return make_publisher(self.config, name, directory, self.loaded, resources)
 
     def save(self, target: Path) -> None:
-        if self.imitates is not None:
-            with self.stage_save(target):
-                return
         with self.learner.in_float32():
-            save_trained_model(self.config, self.loaded, target)
-
-    @contextmanager
-    def stage_save(self, target: Path) -> Iterator[Path]:
-        """Save a model after imitation. Yields the staging directory, which becomes `target` after the block."""
-        assert self.imitates is not None
-        with (
-            self.learner.in_float32(),
-            save_imitated_model(self.config, self.loaded, self.imitates, target) as staging,
-        ):
-            yield staging
+            if self.imitates is not None:
+                save_imitated_model(self.config, self.loaded, self.imitates, target)
+            else:
+                save_trained_model(self.config, self.loaded, target)
 
 
 @dataclass(frozen=True, slots=True)

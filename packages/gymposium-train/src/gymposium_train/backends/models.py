@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 
 import torch
@@ -113,10 +112,9 @@ def save_trained_model(config: TrainConfig, loaded: LoadedModel, target: Path) -
         config.evaluated_player.save(staging)
 
 
-@contextmanager
-def save_imitated_model(config: TrainConfig, loaded: LoadedModel, name: str | Path, target: Path) -> Iterator[Path]:
+def save_imitated_model(config: TrainConfig, loaded: LoadedModel, name: str | Path, target: Path) -> None:
     """Write the result of imitation, with its player's settings. A LoRA is merged into a float32 copy of the model at
-    `name`. Yields the staging directory, which becomes `target` after the block."""
+    `name`."""
     with stage_directory(target) as staging:
         if hasattr(loaded.model, "peft_config"):
             adapter = staging / "adapter"
@@ -127,7 +125,6 @@ def save_imitated_model(config: TrainConfig, loaded: LoadedModel, name: str | Pa
         else:
             loaded.save(staging)
         config.evaluated_player.save(staging)
-        yield staging
 
 
 def format_player_name(name: str | Path, adapter: Path | None = None) -> str:

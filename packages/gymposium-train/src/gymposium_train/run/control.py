@@ -7,9 +7,8 @@ every game, with the cold start's selection of moves. Files used by the cold sta
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 
 from gymposium.runs.curves import CONTROL
 from gymposium_train.backends.local_model import LocalModel, load_imitator
@@ -21,51 +20,33 @@ from gymposium_train.run.lessons import imitate_batches
 from gymposium_train.run.live import summarize_metrics
 from gymposium_train.run.under_way import RunContext
 
-STAGE = "Control (more SFT), CPU seconds"
-
 
 def run_control(run: RunContext) -> None:
-    """Spend as much CPU time on the control as reinforcement learning took."""
-    if is_complete(run.directory.control):
+    """Spend as much CPU time on SFT, including its matches, as reinforcement learning took, and save the model. Takes
+    at least one step. An interrupted control begins again."""
+    directory, config = run.directory, run.config
+    if is_complete(directory.control):
         return
-    run.directory.remove_later_metrics(CONTROL, 0)
-    seconds = run.directory.results()["train_cpu_seconds"]
-    with run.view.stage(STAGE, round(seconds), lines=6) as bar:
-        shown = 0
+    directory.remove_later_metrics(CONTROL, 0)
+    seconds, shown = directory.results()["train_cpu_seconds"], 0
+    with run.view.stage("Control (more SFT), CPU seconds", round(seconds), lines=6) as bar:
+        model = load_imitator(config, find_cold_start_model(directory, config), directory.dumps)
+        began = time.process_time()
 
-        def note_step(metrics: dict[str, float]) -> None:
-            nonlocal shown
-            before, shown = shown, round(metrics["perf/cpu_seconds"])
+        def measure_spent(step: int) -> float:
+            return (time.process_time() - began) / seconds if step and seconds else float(step)
+
+        for metrics in imitate_batches(
+            model.learner, _iterate_material(run, model), config.cold_start, progress=measure_spent
+        ):
+            spent = time.process_time() - began
+            metrics = {**metrics, "perf/cpu_seconds": spent}
             run.watchers.stepped(CONTROL, int(metrics.pop("step")), metrics)
-            bar.advance(summarize_metrics(metrics), shown - before)
+            bar.advance(summarize_metrics(metrics), round(spent) - shown)
+            shown = round(spent)
             run.interruption.stop_here()
-
-        train_control(run, seconds, note_step, lambda cpu, _: run.directory.add_results(control_cpu_seconds=cpu))
-
-
-def train_control(
-    run: RunContext,
-    seconds: float,
-    stepped: Callable[[dict[str, float]], object],
-    finish: Callable[[float, Path], object],
-) -> None:
-    """Spend CPU seconds on SFT, including its matches, and save the model. Takes at least one step. `stepped` gets the
-    metrics of each step. `finish` gets the CPU seconds spent and the model's directory before the directory is declared
-    complete."""
-    config = run.config
-    model = load_imitator(config, find_cold_start_model(run.directory, config), run.directory.dumps)
-    began = time.process_time()
-
-    def measure_spent(step: int) -> float:
-        return (time.process_time() - began) / seconds if step and seconds else float(step)
-
-    for metrics in imitate_batches(
-        model.learner, _iterate_material(run, model), config.cold_start, progress=measure_spent
-    ):
-        stepped({**metrics, "perf/cpu_seconds": time.process_time() - began})
-    cpu = time.process_time() - began
-    with model.stage_save(run.directory.control) as staging:
-        finish(cpu, staging)
+        directory.add_results(control_cpu_seconds=time.process_time() - began)
+        model.save(directory.control)
 
 
 def _iterate_material(run: RunContext, model: LocalModel) -> Iterator[list[Demonstration]]:

@@ -29,7 +29,6 @@ from gymposium_train.config.distributed import check_processes
 from gymposium_train.config.permitted import check_permitted, list_names_to_allow
 from gymposium_train.config.references import check_servable
 from gymposium_train.config.writing import config_to_data
-from gymposium_train.run.beside import control_beside
 from gymposium_train.run.callbacks import Callback
 from gymposium_train.run.checkpoints import list_complete_checkpoints, read_step
 from gymposium_train.run.cold_start import run_cold_start
@@ -149,11 +148,10 @@ def _run_stages(run: RunContext) -> None:
     _report_template(run)
     measure_player(run, BEFORE, partial(run.backend.player, run.start, BEFORE), step=0)
     if config.steps != 0:
-        with control_beside(run):
-            reinforce_policy(run)
-            steps = directory.results()["steps"]
-            measure_player(run, AFTER, partial(run.backend.player, run.start, AFTER), step=steps)
-            add_gains(run, BEFORE)
+        reinforce_policy(run)
+        steps = directory.results()["steps"]
+        measure_player(run, AFTER, partial(run.backend.player, run.start, AFTER), step=steps)
+        add_gains(run, BEFORE)
         if config.control:
             run_control(run)
             measure_player(run, CONTROL, partial(open_run_player, directory, config, directory.control))
