@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event, current_thread, main_thread
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from gymposium.util.durable import MARK
 from gymposium_agents.lora.attach import attach_lora, load_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_train.config import Kl, Optimizer
+from gymposium_train.config.directory import RunDirectory
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss, tensor_files
 from gymposium_train.run.checkpoints import (
@@ -175,18 +177,80 @@ def test_one_older_checkpoint_can_be_kept(model_directory: Path, tmp_path: Path)
 
 def test_rollback_restores_the_last_healthy_checkpoint(model_directory: Path, tmp_path: Path) -> None:
     loaded, learner = make_learner(model_directory, seed=1)
-    keeper = CheckpointKeeper(tmp_path, learner, keep=2)
-    assert keeper.healthy == 0, "that of the untrained policy, in a new run"
-    for step in range(4):
-        keeper.save({"step": step})
-        teach(loaded, learner, 1)
-        keeper.note_healthy(min(step, 1))
-    assert keeper.healthy == 1, "the newest one known to be healthy"
-    assert [p.name for p in list_complete_checkpoints(tmp_path)] == ["step-00001", "step-00002", "step-00003"]
-    assert keeper.roll_back() == {"step": 1}
-    assert [p.name for p in list_complete_checkpoints(tmp_path)] == ["step-00001"]
+    run = RunDirectory(tmp_path)
+    with CheckpointKeeper(run, learner, keep=2) as keeper:
+        assert keeper.healthy == 0, "that of the untrained policy, in a new run"
+        for step in range(4):
+            keeper.save({"step": step})
+            teach(loaded, learner, 1)
+            keeper.note_healthy(min(step, 1))
+        assert keeper.healthy == 1, "the newest one known to be healthy"
+        keeper.collect()
+        assert list_names(run) == ["step-00001", "step-00002", "step-00003"]
+        assert keeper.roll_back() == {"step": 1}
+    assert list_names(run) == ["step-00001"]
     assert learner.policy_version == 5, "4 versions were published before"
-    assert CheckpointKeeper(tmp_path, learner, keep=2).healthy == 1
+    assert CheckpointKeeper(run, learner, keep=2).healthy == 1
+
+
+@pytest.fixture
+def slow_disk(monkeypatch: pytest.MonkeyPatch) -> Event:
+    """Threads sync files only after this event is set. The main thread syncs a small adapter at once."""
+    event = Event()
+
+    def sync_later(path: Path) -> None:
+        assert current_thread() is main_thread() or event.wait(60.0)
+
+    monkeypatch.setattr("gymposium.util.durable.sync_path", sync_later)
+    return event
+
+
+def test_training_continues_while_a_checkpoint_is_synced(
+    model_directory: Path, tmp_path: Path, slow_disk: Event
+) -> None:
+    """The checkpoint has the state of the time when it was saved, and the next one waits for it."""
+    loaded, learner = make_learner(model_directory, seed=1)
+    run = RunDirectory(tmp_path)
+    reported: list[Path] = []
+    with CheckpointKeeper(run, learner, keep=2, report=reported.append) as keeper:
+        teach(loaded, learner, 1)
+        expected = {name: tensor.clone() for name, tensor in learner.tensors()}
+        keeper.save({"step": 1})
+        teach(loaded, learner, 1)
+        keeper.note_healthy(1)
+        keeper.collect(wait=False)
+        assert (list_names(run), reported, keeper.healthy) == ([], [], 1)
+        slow_disk.set()
+        keeper.save({"step": 2})
+        assert reported == [run.checkpoints / "step-00001"]
+    assert reported == [*list_complete_checkpoints(run.checkpoints)]
+    load_checkpoint(reported[0], learner)
+    for name, tensor in learner.tensors():
+        assert torch.equal(tensor, expected[name]), name
+
+
+def test_failed_sync_is_raised_and_keeps_older_checkpoints(
+    model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, learner = make_learner(model_directory, seed=1)
+    run = RunDirectory(tmp_path)
+
+    def fail(path: Path) -> None:
+        if current_thread() is not main_thread():
+            raise OSError("the disk is full")
+
+    with CheckpointKeeper(run, learner, keep=2) as keeper:
+        keeper.save({"step": 1})
+        keeper.collect()
+        monkeypatch.setattr("gymposium.util.durable.sync_path", fail)
+        keeper.save({"step": 2})
+        with pytest.raises(OSError, match="disk is full"):
+            keeper.save({"step": 3})
+    assert [path.name for path in run.checkpoints.iterdir()] == ["step-00001"]
+
+
+def list_names(run: RunDirectory) -> list[str]:
+    return [path.name for path in list_complete_checkpoints(run.checkpoints)]
 
 
 def test_failed_write_keeps_older_checkpoints(model_directory: Path, tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ class Callback:
         loggers."""
 
     def on_checkpoint(self, path: Path) -> None:
-        """Handle a complete checkpoint. It is deleted later, once there are enough newer ones."""
+        """Handle a complete checkpoint. It is deleted later, once there are enough newer ones. The run may already have
+        taken further steps, because it does not wait for the disk."""
 
     def on_end(self, directory: RunDirectory) -> None:
         """Handle the end of a run, after its report is written. Not called if the run was interrupted or failed."""

@@ -4,18 +4,23 @@ A checkpoint is a directory such as `step-00040`. The learner writes its own sta
 learner on this machine writes its weights, optimizer, critic and reference as safetensors. Everything else is in
 `state.json`: steps done, rollout state, moving means of the credit, CPU seconds. A checkpoint is written to a staging
 directory, synced and renamed. If its `COMPLETE` marker is missing, it is reported and removed.
+
+During reinforcement learning, a thread does all that waits for the disk. The system's file cache is the copy of the
+state, so training may change the weights meanwhile. Another copy in memory would take as long as writing the files.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from gymposium.util.durable import remove_directory, remove_staging, write_directory
-from gymposium_train.config.directory import check_state, is_complete, read_state
+from gymposium_train.config.directory import RunDirectory, check_state, is_complete, read_state
 from gymposium_train.learner import Learner
 
 STATE = "state.json"
@@ -34,17 +39,45 @@ def save_checkpoint(
 ) -> Path:
     """Write the checkpoint of `state["step"]` atomically. Then remove all checkpoints except the newest `keep` and that
     of step `besides`. `weights_only` is as in `Learner.save_state`."""
+    return write_checkpoint(directory, learner, state, keep=keep, besides=besides, weights_only=weights_only)()
+
+
+def write_checkpoint(
+    directory: Path,
+    learner: Learner,
+    state: Mapping[str, Any],
+    *,
+    keep: int,
+    besides: int | None = None,
+    weights_only: bool = False,
+) -> Callable[[], Path]:
+    """Write the files of a checkpoint, with arguments as of `save_checkpoint`. Returns a function that completes it:
+    it syncs and renames the files, and removes old checkpoints. Any thread may call it."""
     target = checkpoint_path(directory, state["step"])
     remove_staging(directory, "step-")
     if target.exists():
         remove_directory(target)
-    with write_directory(target) as staging:
+    with ExitStack() as stack:
+        staging = stack.enter_context(write_directory(target))
         learner.save_state(staging, weights_only=weights_only)
         (staging / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
-    for old in list_complete_checkpoints(directory)[:-keep]:
-        if read_step(old) != besides:
-            remove_directory(old)
-    return target
+        written = stack.pop_all()
+
+    def complete() -> Path:
+        written.close()
+        saved = list_complete_checkpoints(directory)
+        kept = _select_kept([*map(read_step, saved)], keep, besides)
+        for path in saved:
+            if read_step(path) not in kept:
+                remove_directory(path)
+        return target
+
+    return complete
+
+
+def _select_kept(steps: Sequence[int], keep: int, besides: int | None) -> list[int]:
+    """Return the newest `keep` steps and `besides`, of steps in order."""
+    return [step for step in steps if step in steps[-keep:] or step == besides]
 
 
 def checkpoint_path(directory: Path, step: int) -> Path:
@@ -100,27 +133,70 @@ def remove_later_checkpoints(directory: Path, step: int) -> None:
 
 class CheckpointKeeper:
     """The checkpoints of a run. It keeps the newest ones, and the last healthy checkpoint until a newer one is known to
-    be healthy."""
+    be healthy.
 
-    def __init__(self, directory: Path, learner: Learner, keep: int) -> None:
-        self._directory, self._learner, self._keep = directory, learner, keep
-        self.healthy = next(map(read_step, list_complete_checkpoints(directory)), 0)
+    A thread completes each checkpoint while training continues. The next one, and the end of the block that the keeper
+    opens, wait for it. What it raises is raised in the caller's thread."""
+
+    def __init__(
+        self,
+        directory: RunDirectory,
+        learner: Learner,
+        keep: int,
+        report: Callable[[Path], object] = lambda checkpoint: None,
+    ) -> None:
+        """`report` is called with each complete checkpoint, in the caller's thread."""
+        self._directory, self._learner, self._keep, self._report = directory, learner, keep, report
+        self._steps = [*map(read_step, list_complete_checkpoints(directory.checkpoints))]
+        """The steps of the checkpoints that exist once the last one is complete."""
+        self.healthy = next(iter(self._steps), 0)
         """The step of the last healthy checkpoint. Initially the step of the oldest checkpoint, or 0 in a new run."""
+        self._thread = ThreadPoolExecutor(1, "checkpoints")
+        self._last: tuple[Future[Path], Callable[[Path], object]] | None = None
+        """The last checkpoint being completed, and the function to report it to."""
 
-    def save(self, state: Mapping[str, Any]) -> Path:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with self._thread:
+            self.collect()
+
+    def save(self, state: Mapping[str, Any]) -> None:
         """Write the checkpoint of `state["step"]`, and remove old checkpoints."""
-        return save_checkpoint(self._directory, self._learner, state, keep=self._keep, besides=self.healthy)
+        self.collect()
+        complete = write_checkpoint(
+            self._directory.checkpoints, self._learner, state, keep=self._keep, besides=self.healthy
+        )
+        self._steps = _select_kept(sorted({*self._steps, state["step"]}), self._keep, self.healthy)
+        self._last = self._thread.submit(complete), self._report
+
+    def save_best(self, state: Mapping[str, Any]) -> None:
+        """Save the weights as the best so far, without the optimizer's state, which takes twice their space. The
+        previous best weights stay until a checkpoint confirms the new ones."""
+        self.collect()
+        complete = write_checkpoint(self._directory.best, self._learner, state, keep=2, weights_only=True)
+        self._last = self._thread.submit(complete), lambda checkpoint: None
+
+    def collect(self, *, wait: bool = True) -> None:
+        """Wait until the last checkpoint is complete, and report it. Without `wait`, do nothing if it is not complete.
+
+        Raises what its completion raised."""
+        if self._last is not None and (wait or self._last[0].done()):
+            (last, report), self._last = self._last, None
+            report(last.result())
 
     def note_healthy(self, step: int) -> None:
         """Note that the policy was healthy at this step."""
-        steps = map(read_step, list_complete_checkpoints(self._directory))
-        self.healthy = max((saved for saved in steps if saved <= step), default=self.healthy)
+        self.healthy = max((saved for saved in self._steps if saved <= step), default=self.healthy)
 
     def roll_back(self) -> dict[str, Any]:
         """Restore the learner from the last healthy checkpoint, and remove later ones. Returns its state. Policy
         version numbers keep increasing, so that no number is published twice."""
-        version = self._learner.policy_version
-        remove_later_checkpoints(self._directory, self.healthy)
-        state = load_checkpoint(checkpoint_path(self._directory, self.healthy), self._learner)
+        self.collect()
+        version, folder = self._learner.policy_version, self._directory.checkpoints
+        remove_later_checkpoints(folder, self.healthy)
+        self._steps = [step for step in self._steps if step <= self.healthy]
+        state = load_checkpoint(checkpoint_path(folder, self.healthy), self._learner)
         self._learner.policy_version = version + 1
         return state

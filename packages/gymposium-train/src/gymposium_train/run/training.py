@@ -29,7 +29,6 @@ from gymposium_train.run.checkpoints import (
     load_checkpoint,
     remove_incomplete_checkpoints,
     remove_later_checkpoints,
-    save_checkpoint,
 )
 from gymposium_train.run.cold_start import make_auxiliary_sft
 from gymposium_train.run.health import (
@@ -129,7 +128,7 @@ class _StepLoop:
         for broken in remove_incomplete_checkpoints(directory.checkpoints):
             print_message(f"Removed an incomplete checkpoint: {broken}", style="yellow")
         self._checkpoints = CheckpointKeeper(
-            directory.checkpoints, training.trainee.learner, keep=run.config.checkpoints.keep
+            directory, training.trainee.learner, keep=run.config.checkpoints.keep, report=run.watchers.saved
         )
         if saved := list_complete_checkpoints(directory.checkpoints):
             self._restore_newest(saved[-1])
@@ -156,12 +155,13 @@ class _StepLoop:
     def take(self) -> None:
         """Take the remaining steps. If the run is stopped, its last complete step has a checkpoint."""
         run, config, pace, stop = self._run, self._run.config, self._pace, self._stop
-        if not self.done:
-            self._save_checkpoint()
-            self._save_best()
-        with self._open_bar() as bar:
+        with self._checkpoints, self._open_bar() as bar:
+            if not self.done:
+                self._save_checkpoint()
+                self._save_best()
             shown = round(pace.used)
             while not stop.is_over(self.done):
+                self._checkpoints.collect(wait=False)
                 setbacks = self.health.setbacks
                 metrics = self._take_step()
                 bar.advance(summarize_metrics(metrics), 1 if config.steps is not None else round(pace.used) - shown)
@@ -176,6 +176,8 @@ class _StepLoop:
                 is_over = stop.is_over(self.done)
                 if is_over or self.done % config.checkpoints.every == 0 or self.health.setbacks > setbacks:
                     self._save_checkpoint()
+                if config.source.kind != "matches":  # others learn that a step is done, so it must be on disk
+                    self._checkpoints.collect()
                 self._training.source.learned(self.done - 1, metrics)
                 if stop.idle == MAX_IDLE_STEPS and not is_over:
                     raise _explain_no_rows(metrics, self._training)
@@ -278,14 +280,13 @@ class _StepLoop:
         return view.stage("Training, CPU seconds", round(pace.budget - pace.begin), lines=20, done=round(pace.trained))
 
     def _save_checkpoint(self) -> None:
-        self._run.watchers.saved(self._checkpoints.save(self._collect_state()))
+        self._checkpoints.save(self._collect_state())
 
     def _save_best(self) -> None:
-        """Save the weights as the best so far, without the optimizer's state, which takes twice their space. The
-        previous best weights stay until a checkpoint confirms the new ones."""
-        run, learner = self._run, self._training.trainee.learner
-        if run.config.checkpoints.best and run.config.evaluation.every != 0 and run.games:
-            save_checkpoint(run.directory.best, learner, self._collect_state(), keep=2, weights_only=True)
+        """Save the weights as the best so far, if the run may end with them."""
+        config = self._run.config
+        if config.checkpoints.best and config.evaluation.every != 0 and self._run.games:
+            self._checkpoints.save_best(self._collect_state())
 
     def _collect_state(self) -> dict[str, Any]:
         return {
