@@ -100,6 +100,7 @@ def test_player_matches_predict(game: str, policy: dict[str, object], tmp_path: 
         assert reply.text == (ask.legal_moves or [])[ask.legal_actions.index(int(action))]
 
 
+@pytest.mark.slow
 def test_trained_policy_beats_random_and_is_deterministic(trained: Path, tmp_path: Path) -> None:
     game, player = load_game("tic_tac_toe"), make_player(f"sb3:{trained}")
     score = evaluate_player(player, "random", game, Settings(game="tic_tac_toe"), 300, lambda: None)

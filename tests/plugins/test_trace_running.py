@@ -213,6 +213,7 @@ def test_doctor_reports_the_actual_state() -> None:
     }
 
 
+@pytest.mark.slow
 def test_benchmark_writes_its_results(tmp_path: Path) -> None:
     """Its speed does not matter here."""
     command = [sys.executable, "-m", "benchmarks.trace_speed", "--programs", "20", "--out", str(tmp_path)]

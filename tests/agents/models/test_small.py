@@ -85,6 +85,7 @@ def test_prose_words_are_tokens_and_the_rest_bytes() -> None:
     assert len(make_prose_tokenizer(LETTERS, 265)) == 265
 
 
+@pytest.mark.slow
 def test_tokenizer_is_deterministic_across_processes() -> None:
     program = (
         "from gymposium_agents.models.small import make_tokenizer\n"

@@ -182,7 +182,13 @@ def test_cancelling_the_reply_cancels_the_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "others"), [("run", ("--json",)), ("eval", ("--jobs", "2", "--json")), ("synth", ())], ids=lambda o: str(o)
+    ("verb", "others"),
+    [
+        ("run", ("--json",)),
+        pytest.param("eval", ("--jobs", "2", "--json"), marks=pytest.mark.slow),
+        pytest.param("synth", (), marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
 def test_tokens_and_cost_include_matches_before_resume(verb: str, others: Sequence[str], tmp_path: Path) -> None:
     def answer(asked: ChatRequest, number: int) -> Answer:
@@ -338,7 +344,7 @@ def read_all_output(directory: Path) -> bytes:
     [
         ("run", None),
         ("eval", 401),
-        ("run", 500),
+        pytest.param("run", 500, marks=pytest.mark.slow),
         pytest.param("eval", None, marks=pytest.mark.slow),
         pytest.param("run", 401, marks=pytest.mark.slow),
         pytest.param("eval", 500, marks=pytest.mark.slow),

@@ -151,7 +151,9 @@ def test_folder_may_name_only_modules_the_user_allows(gymposium: Run, tmp_path: 
     assert gymposium(*plugin, "--allow", "stops", "run", "--resume", "run").returncode == 0
 
 
-@pytest.mark.parametrize("how", [("--jobs", "2"), ("--executor", "local")], ids=" ".join)
+@pytest.mark.parametrize(
+    "how", [pytest.param(("--jobs", "2"), marks=pytest.mark.slow), ("--executor", "local")], ids=" ".join
+)
 def test_workers_match_in_process_play(gymposium: Run, tmp_path: Path, how: tuple[str, ...]) -> None:
     arguments = ("run", "goofspiel(num_cards=4)", "--players", "mcts-5,random", "-n", "40", "--seed", "9", "--json")
     here = gymposium(*arguments, "--out", "here")

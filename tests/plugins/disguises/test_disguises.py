@@ -133,6 +133,7 @@ def test_half_of_the_seeds_use_numbers_up_to_nine() -> None:
     assert 10 <= sum("a number from 1 to 9" in told and "sum is 15" in told for told in rules) <= 30
 
 
+@pytest.mark.slow
 def test_optimum_matches_the_plain_game() -> None:
     for name in ("tic_tac_toe", "hex(board_size=3)", "dots_and_boxes(num_rows=1,num_cols=2)"):
         assert compute_optima_against_random(load_game(name, disguise=3)) == compute_optima_against_random(

@@ -128,8 +128,17 @@ def test_result_is_a_player_with_the_best_epoch(data: Path, model_directory: Pat
     assert not run.fine_tuning.exists()
 
 
-@pytest.mark.parametrize("tune", ["full", "lora"])
-@pytest.mark.parametrize("stop_at", [1, 7, 8])
+@pytest.mark.parametrize(
+    ("tune", "stop_at"),
+    [
+        ("lora", 7),
+        ("full", 1),
+        pytest.param("lora", 1, marks=pytest.mark.slow),
+        pytest.param("lora", 8, marks=pytest.mark.slow),
+        pytest.param("full", 7, marks=pytest.mark.slow),
+        pytest.param("full", 8, marks=pytest.mark.slow),
+    ],
+)
 def test_stopped_run_resumes_to_the_same_model(
     data: Path, model_directory: Path, tmp_path: Path, tune: str, stop_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

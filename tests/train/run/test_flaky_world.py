@@ -97,7 +97,7 @@ def flaky(tmp_path: Path) -> Iterator[str]:
 
 
 def test_run_finishes_and_counts_broken_matches(flaky: str, tmp_path: Path, quick_config: Any) -> None:
-    steps, size = 20, 4 * 8
+    steps, size = 6, 4 * 8
     config = quick_config(
         f'games=["{flaky}"]', f"steps={steps}", "cold_start.steps=60", "cold_start.matches=200", "cold_start.batch=32",
         "rollout.groups=4", "rollout.group_size=8", "rollout.growth=1",

@@ -129,8 +129,8 @@ def records(file: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("overrides", "without", "every"),
     [
-        pytest.param(SELF_PLAY, (), 2, id="self-play, every second moment"),
-        pytest.param(FILTERS, (), 5, id="filters, every fifth moment"),
+        pytest.param(SELF_PLAY, (), 5, id="self-play, every fifth moment"),
+        pytest.param(FILTERS, (), 5, id="filters, every fifth moment", marks=pytest.mark.slow),
         pytest.param(SELF_PLAY, (), 1, id="self-play", marks=pytest.mark.slow),
         pytest.param(CRITIC, ("model.lora",), 1, id="critic", marks=pytest.mark.slow),
     ],

@@ -108,7 +108,7 @@ def test_unlearnable_groups_are_dropped(model_directory: Path, tmp_path: Path) -
     assert RunDirectory(out).results()["steps"] == 2
 
 
-@pytest.mark.parametrize("tune", ["full", "lora"])
+@pytest.mark.parametrize("tune", [pytest.param("full", marks=pytest.mark.slow), "lora"])
 def test_run_learns_from_client_sessions(model_directory: Path, tmp_path: Path, tune: str) -> None:
     port, out = free_port(), tmp_path / "run"
     config = make_config(

@@ -41,7 +41,7 @@ COSTLY = {
 """Templates that write too much, need too much memory, or take too long."""
 
 
-@pytest.mark.parametrize("name", ["doubled by ~", "joined", "silent loops"])
+@pytest.mark.parametrize("name", ["doubled by ~", "joined", pytest.param("silent loops", marks=pytest.mark.slow)])
 def test_costly_templates_stay_within_limits(name: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises((RenderingCost, RenderingRefusal)):

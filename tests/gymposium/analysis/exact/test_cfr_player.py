@@ -21,7 +21,10 @@ def solve_with_openspiel(engine: pyspiel.Game, iterations: int) -> pyspiel.Tabul
     return solver.tabular_average_policy()
 
 
-@pytest.mark.parametrize(("name", "iterations", "most"), [("kuhn_poker", 1000, 0.001), ("leduc_poker", 100, 0.05)])
+@pytest.mark.parametrize(
+    ("name", "iterations", "most"),
+    [("kuhn_poker", 1000, 0.001), pytest.param("leduc_poker", 100, 0.05, marks=pytest.mark.slow)],
+)
 def test_distance_from_equilibrium_matches_openspiel(name: str, iterations: int, most: float) -> None:
     game = load_game(name)
     assert isinstance(game, OpenSpielGame)
@@ -50,7 +53,9 @@ def test_simultaneous_bids_are_keyed_by_information_state() -> None:
     assert first[0].keys() == first[1].keys() == {0, 1, 2, 3}
 
 
-@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "goofspiel(num_cards=4)"])
+@pytest.mark.parametrize(
+    "name", ["kuhn_poker", "leduc_poker", pytest.param("goofspiel(num_cards=4)", marks=pytest.mark.slow)]
+)
 def test_cfr_player_follows_its_policy_and_beats_random(name: str) -> None:
     game, cfr, random = load_game(name), CfrPlayer(30), make_player("random")
     jobs = [

@@ -20,7 +20,8 @@ from gymposium.match.failures import compute_forfeit_returns
 
 from .conftest import OddsPlayer
 
-GAMES = ["kuhn_poker", "leduc_poker", "liars_dice(dice_sides=2)", "goofspiel(num_cards=3,points_order=random)"]
+SLOW_LEDUC = pytest.param("leduc_poker", marks=pytest.mark.slow)
+GAMES = ["kuhn_poker", SLOW_LEDUC, "liars_dice(dice_sides=2)", "goofspiel(num_cards=3,points_order=random)"]
 
 
 def matches(one: Policy, other: Policy) -> Iterator[tuple[float, list[Event], tuple[float, ...], int | None]]:
@@ -69,7 +70,9 @@ def test_correction_keeps_the_mean(name: str, table: str) -> None:
     assert variance == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize(("name", "most"), [("kuhn_poker", 0.6), ("leduc_poker", 0.4)])
+@pytest.mark.parametrize(
+    ("name", "most"), [("kuhn_poker", 0.6), pytest.param("leduc_poker", 0.4, marks=pytest.mark.slow)]
+)
 def test_correction_reduces_variance_against_the_table(name: str, most: float) -> None:
     game = load_game(name)
     one, table = tabulate_policy(game, OddsPlayer(1)), tabulate_policy(game, CfrPlayer(300))
@@ -95,10 +98,11 @@ def test_corrects_matches_with_illegal_replies() -> None:
     assert variance < plain
 
 
+@pytest.mark.parametrize("name", ["kuhn_poker", SLOW_LEDUC])
 @pytest.mark.parametrize("seat", [0, 1])
-def test_self_play_of_the_table_has_no_variance(seat: int) -> None:
+def test_self_play_of_the_table_has_no_variance(name: str, seat: int) -> None:
     """If the unknown player plays moves of equal worth, nothing is left to correct."""
-    game = load_game("leduc_poker")
+    game = load_game(name)
     table = tabulate_policy(game, CfrPlayer(300))
     corrector = LuckCorrector(table)
     known: Known = (None, table) if seat == 0 else (table, None)

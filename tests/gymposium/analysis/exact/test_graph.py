@@ -53,7 +53,7 @@ def test_position_matches_replay_of_its_events(name: str) -> None:
         "leduc_poker",
         "liars_dice(dice_sides=4)",
         "goofspiel(num_cards=3)",
-        "dark_hex(num_rows=2,num_cols=3)",
+        pytest.param("dark_hex(num_rows=2,num_cols=3)", marks=pytest.mark.slow),
     ],
 )
 def test_view_implies_perfect_recall(name: str) -> None:

@@ -75,8 +75,8 @@ def test_best_response_to_random_matches_the_optimum() -> None:
     "name",
     [
         "kuhn_poker",
-        "leduc_poker",
-        "liars_dice(dice_sides=4)",
+        pytest.param("leduc_poker", marks=pytest.mark.slow),
+        pytest.param("liars_dice(dice_sides=4)", marks=pytest.mark.slow),
         "goofspiel(num_cards=3)",
         "goofspiel(num_cards=3,points_order=random)",
         "goofspiel(num_cards=3,imp_info=true)",

@@ -37,6 +37,7 @@ def test_sampling_spends_all_replies_reproducibly(make_odds_player: Factory) -> 
     assert found.replies != sample_policy(game, make_odds_player(1, 0.9), 1000, 4).replies
 
 
+@pytest.mark.slow
 def test_sampled_frequencies_match_the_policy(make_odds_player: Factory) -> None:
     game, player = load_game("kuhn_poker"), make_odds_player(1, 0.9)
     found, true = sample_policy(game, player, 20_000), tabulate_policy(game, player)
@@ -55,6 +56,7 @@ def test_folds_partition_the_replies(make_odds_player: Factory) -> None:
     assert found.policy(forfeits=False, folds=[]).table == {}
 
 
+@pytest.mark.slow
 def test_replies_are_allocated_where_most_informative() -> None:
     """Evenly spent replies leave a wider interval."""
     game = load_game("leduc_poker")
@@ -67,7 +69,10 @@ def test_replies_are_allocated_where_most_informative() -> None:
     assert spread.high - spread.low < wide.high - wide.low
 
 
-@pytest.mark.parametrize(("mass", "pure"), [(1.0, False), (0.9, False), (1.0, True)])
+@pytest.mark.parametrize(
+    ("mass", "pure"),
+    [(0.9, False), pytest.param(1.0, False, marks=pytest.mark.slow), pytest.param(1.0, True, marks=pytest.mark.slow)],
+)
 def test_interval_covers_the_exact_value(make_odds_player: Factory, mass: float, pure: bool) -> None:
     game, players = load_game("kuhn_poker"), 25
     held = {False: 0, True: 0}

@@ -43,10 +43,10 @@ def compute_returns(name: str, player: Any, simulations: int, asked: Any = None)
     ("name", "simulations", "share"),
     [
         ("kuhn_poker", 2000, 0.99),
-        ("leduc_poker", 20_000, 0.85),
+        pytest.param("leduc_poker", 20_000, 0.85, marks=pytest.mark.slow),
         ("goofspiel(num_cards=3)", 4000, 0.99),
         ("dark_hex(num_rows=2,num_cols=2)", 4000, 0.99),
-        ("tic_tac_toe", 20_000, 0.9),
+        pytest.param("tic_tac_toe", 20_000, 0.9, marks=pytest.mark.slow),
     ],
 )
 def test_searched_response_nearly_matches_the_best_response(name: str, simulations: int, share: float) -> None:

@@ -52,7 +52,12 @@ def test_value_matches_openspiel(make_odds_player: Factory, known: Factory, mine
 
 @pytest.mark.parametrize(
     ("name", "mass"),
-    [("tic_tac_toe", 1.0), ("tic_tac_toe", 0.9), ("leduc_poker", 0.95), ("goofspiel(num_cards=3)", 0.6)],
+    [
+        ("goofspiel(num_cards=3)", 0.6),
+        pytest.param("tic_tac_toe", 1.0, marks=pytest.mark.slow),
+        pytest.param("tic_tac_toe", 0.9, marks=pytest.mark.slow),
+        pytest.param("leduc_poker", 0.95, marks=pytest.mark.slow),
+    ],
 )
 def test_value_matches_simulated_matches(make_odds_player: Factory, name: str, mass: float) -> None:
     """Frequencies and returns of 1,500 matches in each seat within Hoeffding's bound: one run in 10,000 may fail, and

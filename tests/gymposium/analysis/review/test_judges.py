@@ -37,7 +37,7 @@ def reviews(game: Game, judge: str, *names: str, matches: int = 6) -> list[Match
         ("connect_four", "search-10000"),
         ("kuhn_poker", "cfr-1000"),
         ("goofspiel(num_cards=3)", "cfr-1000"),
-        ("goofspiel(num_cards=4)", "cfr-100"),
+        pytest.param("goofspiel(num_cards=4)", "cfr-100", marks=pytest.mark.slow),
         ("backgammon", "search-10000"),
     ],
 )
@@ -92,7 +92,15 @@ def test_exact_play_loses_nothing() -> None:
     assert all(one.loss == 0 for review in reviews(game, "exact", "exact", "exact") for one in review.decisions)
 
 
-@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "goofspiel(num_cards=3)", "liars_dice(dice_sides=3)"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kuhn_poker",
+        pytest.param("leduc_poker", marks=pytest.mark.slow),
+        "goofspiel(num_cards=3)",
+        pytest.param("liars_dice(dice_sides=3)", marks=pytest.mark.slow),
+    ],
+)
 def test_losses_satisfy_the_performance_difference_lemma(name: str) -> None:
     """The performance difference lemma (Kakade and Langford, 2002): the mean of what the moves give away, over all
     matches against the table, is the difference of the mean returns."""
@@ -138,6 +146,7 @@ def test_search_judge_is_deterministic(game: str) -> None:
     assert all(decision.loss >= 0.0 for review in one for decision in review.decisions)
 
 
+@pytest.mark.slow
 def test_search_judge_solves_endgames() -> None:
     game = load_game("connect_four(rows=4,columns=4)")
     for record in records(game, "random", "random", matches=3):
