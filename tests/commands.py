@@ -110,6 +110,11 @@ class _Server:
                 env={**os.environ, **IMPORTED},
                 stdin=subprocess.DEVNULL,
             )
+        atexit.register(self._stop)
+
+    def _stop(self) -> None:
+        self._ours.close()
+        self._process.wait()
 
     def run(self, job: dict[str, Any], streams: list[int]) -> int:
         data = json.dumps(job).encode()

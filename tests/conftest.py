@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
@@ -34,6 +35,17 @@ def pytest_configure() -> None:
     os.environ["GYMPOSIUM_CONFIG"] = ""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection() -> None:
+    """Collect no garbage while pytest collects tests, which makes hardly any: it took two fifths of the time."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from now on, but never look at the millions of objects of tests and modules for it."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
