@@ -19,8 +19,8 @@ from gymposium_train.credit.make import make_credit
 from gymposium_train.credit.protocol import is_tied
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.rows import Row
-from gymposium_train.rollout import MatchGroup
-from gymposium_train.rollout.samples import make_episode, rows_to_learn, weigh_turns
+from gymposium_train.rollout import Group
+from gymposium_train.rollout.samples import make_episodes, rows_to_learn, weigh_turns
 
 from .runs import COPIES, QUIET, RecordingRollout, trainer_for
 
@@ -53,8 +53,7 @@ def make_rows(trajectories: list[Trajectory], config: TrainConfig) -> list[Row]:
     for start in range(0, len(trajectories), COPIES):
         group = trajectories[start : start + COPIES]
         rewards = make_reward("returns")(group)
-        whole = MatchGroup(group[0].game, 0, "", tuple(group))
-        [credited] = credit([[make_episode(whole, *pair) for pair in zip(group, rewards, strict=True)]])
+        [credited] = credit([make_episodes(Group(role="", trajectories=group, rewards=tuple(rewards)))])
         assert not is_tied(credited)  # gymposium leaves groups of equal rewards out, and TRL counts them
         groups.append(credited)
     rows = rows_to_learn(weigh_turns(groups, config.objective.aggregate, longest=10**6))

@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.train.rollout.playing import play_sets
+from tests.train.rollout.playing import play_sets, tie_groups
 
 from gymposium import load_game, make_player
 from gymposium.errors import BadOption, GymposiumError
@@ -154,10 +155,10 @@ def test_matches_of_later_steps_fill_the_tail(who: Who) -> None:
 def test_killed_run_resumes_to_the_same_groups(who: Who, staleness: int, kills: list[int]) -> None:
     """With tied groups that are replaced. Finished matches are not played again."""
 
-    def is_lost(groups: Sequence[MatchGroup]) -> bool:
-        return {one.result for group in groups for one in group.trajectories} == {"loss"}
+    def is_lost(group: MatchGroup) -> bool:
+        return {one.result for one in group.trajectories} == {"loss"}
 
-    more: dict[str, Any] = {"are_tied": is_lost, "most_replaced": 1}
+    more: dict[str, Any] = {"rate": partial(tie_groups, tied=is_lost), "most_replaced": 1}
     source, _ = make_source(who, HookedCast(), staleness, **more)
     expected = []
     with closing(source):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.gymposium.tasks.guessing import ScriptedPlayer, a_guess, guessing, misbehaving
-from tests.train.rollout.playing import play_sets
+from tests.train.rollout.playing import play_sets, tie_groups
 
 from gymposium import load_game, make_player
 from gymposium.errors import GymposiumError
@@ -284,7 +285,7 @@ def replay_ties(
     """The groups and metrics of the first step, in which groups are tied as told, and its matches."""
     told: list[MatchResult] = []
     source = MatchRollouts(planner, LocalExecutor(schedule), told.append, most_replaced=most)
-    source.are_tied = lambda groups: all(map(tied, groups))
+    source.rate = partial(tie_groups, tied=tied)
     return *source.roll_out(0), told
 
 

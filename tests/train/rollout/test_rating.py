@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,7 @@ from gymposium.errors import UnratedGroup
 from gymposium.rewards.protocol import CheckedReward, Reward
 from gymposium_agents.chat.tokens import BASE, Completion, TurnTokens
 from gymposium_train.config import Overlong, Prompting, TrainConfig
+from gymposium_train.rollout import Group
 from gymposium_train.rollout.rating import are_tied, penalize_length, rate_groups
 
 LIMIT = 20
@@ -30,8 +32,12 @@ def trajectory(*lengths: int, cut: bool = False, paid: float = 1.0) -> Any:
     return SimpleNamespace(turns=turns, paid=paid)
 
 
-def group(*trajectories: Any) -> Any:
-    return SimpleNamespace(trajectories=trajectories)
+def group(*trajectories: Any) -> Group:
+    return Group(role="seat 0", trajectories=trajectories)
+
+
+def are_rated_tied(groups: Sequence[Group], config: TrainConfig) -> bool:
+    return are_tied(rate_groups(PAID, groups, config))
 
 
 PAID = CheckedReward("paid", lambda group: [Reward(one.paid) for one in group])  # type: ignore[attr-defined]
@@ -70,23 +76,38 @@ def test_penalties_stay_on_their_turns(lengths: list[int], buffer: int, data: st
 
 @pytest.mark.parametrize("mode", ["fail", "mask"])
 def test_other_modes_leave_rewards_alone(mode: str) -> None:
-    assert rate_groups(PAID, [group(trajectory(20))], make_config(mode=mode)) == [[Reward(1.0)]]
+    (rated,) = rate_groups(PAID, [group(trajectory(20))], make_config(mode=mode))
+    assert rated.rewards == (Reward(1.0),)
+
+
+def test_groups_are_rated_once() -> None:
+    asked = []
+
+    def rate(group: Any) -> list[Reward]:
+        asked.append(group)
+        if len(group) == 1:
+            raise UnratedGroup("the judge is gone")
+        return [Reward(one.paid) for one in group]
+
+    given, config = [group(trajectory(1)), group(trajectory(20), trajectory(2))], make_config(mode="penalize")
+    rated = rate_groups(CheckedReward("judge", rate), given, config)
+    assert [(one.unrated, len(one.rewards)) for one in rated] == [("the judge is gone", 0), ("", 2)]
+    assert rate_groups(CheckedReward("judge", rate), rated, config) == rated
+    assert len(asked) == 2
 
 
 def test_ties_are_judged_after_shaping() -> None:
     short, long = trajectory(5), trajectory(20)
     plain, shaping = make_config(), make_config(mode="penalize")
-    assert are_tied(PAID, [group(short, long)], plain)
-    assert not are_tied(PAID, [group(short, long)], shaping)
-    assert are_tied(PAID, [group(short, short)], shaping)
-    assert not are_tied(PAID, [group(short, short), group(short, trajectory(5, paid=0.0))], plain), "one teaches"
-    assert not are_tied(PAID, [], plain), "all matches were dropped"
+    assert are_rated_tied([group(short, long)], plain)
+    assert not are_rated_tied([group(short, long)], shaping)
+    assert are_rated_tied([group(short, short)], shaping)
+    assert not are_rated_tied([group(short, short), group(short, trajectory(5, paid=0.0))], plain), "one teaches"
+    assert not are_rated_tied([], plain), "all matches were dropped"
 
 
 def test_unrated_groups_are_not_tied() -> None:
     def fail(group: Any) -> Any:
         raise UnratedGroup("the judge is gone")
 
-    assert not are_tied(CheckedReward("judge", fail), [group(trajectory(1))], make_config())
-    (unrated,) = rate_groups(CheckedReward("judge", fail), [group(trajectory(1))], make_config(mode="penalize"))
-    assert isinstance(unrated, UnratedGroup)
+    assert not are_tied(rate_groups(CheckedReward("judge", fail), [group(trajectory(1))], make_config()))

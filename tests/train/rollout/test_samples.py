@@ -20,8 +20,8 @@ from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.credit.protocol import Episode, assign_advantages
 from gymposium_train.learner.rows import fill_spans
-from gymposium_train.rollout import MatchGroup
-from gymposium_train.rollout.samples import annotate_episode, make_episode, next_prompt, rows_to_learn, weigh_turns
+from gymposium_train.rollout import Group
+from gymposium_train.rollout.samples import annotate_episode, make_episodes, next_prompt, rows_to_learn, weigh_turns
 
 _RANDOM = FailurePolicy.parse("random")
 NUMBERS = st.floats(-5.0, 5.0)
@@ -44,7 +44,8 @@ def make(turns: list[tuple[int, int, bool]], key: int = 0, reward: Reward | None
     trajectory = Trajectory.from_match(played, 0)
     given = [replace(trajectory.turns[0], trace=trace) for trace in traces(turns, key)]
     trajectory = Trajectory(game=game, seat=0, turns=given, events=trajectory.events, utilities=trajectory.utilities)
-    return make_episode(MatchGroup(game, 0, "random", (trajectory,)), trajectory, reward or Reward(1.0))
+    (episode,) = make_episodes(Group(role="seat 0", trajectories=[trajectory], rewards=(reward or Reward(1.0),)))
+    return episode
 
 
 @given(st.lists(TURNS, min_size=1, max_size=5), st.integers(2, 40), st.sampled_from(["token", "turn", "sequence"]))
@@ -129,7 +130,8 @@ def test_only_truncated_ends_bootstrap_from_the_critic(tiny: LoadedModel) -> Non
             found.add(trajectory.truncated)
             if not trajectory.turns:
                 continue
-            one, after = make_episode(MatchGroup(game, 0, "random", (trajectory,)), trajectory, rated), 0.0
+            (one,) = make_episodes(Group(role="seat 0", trajectories=[trajectory], rewards=(rated,)))
+            after = 0.0
             prompt = next_prompt(one)
             assert (prompt is not None) == trajectory.truncated
             if prompt is not None:

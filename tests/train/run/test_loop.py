@@ -43,7 +43,7 @@ from gymposium_train.credit.protocol import Critic, is_tied
 from gymposium_train.credit.rae import RaeSettings
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.rows import Span
-from gymposium_train.rollout import MatchPlanner, MatchRollouts
+from gymposium_train.rollout import Group, MatchPlanner, MatchRollouts
 from gymposium_train.run.loop import Training
 from gymposium_train.run.samples_file import SamplesFile
 
@@ -333,11 +333,10 @@ class HandMadeTrajectory:
     unanswered: Any = None
 
 
-@dataclass(frozen=True)
-class QuestionGroup:
+@dataclass(frozen=True, kw_only=True)
+class QuestionGroup(Group):
     """A group of answers to one question."""
 
-    trajectories: list[HandMadeTrajectory]
     role: str = "arithmetic"
 
     def facts(self) -> dict[str, Any]:
@@ -360,9 +359,8 @@ class HandMadeSource:
         for number, prompt in enumerate(prompts):
             requests = [TokenRequest(prompt, stream(step, "answer", number, n), None) for n in range(4)]
             completions = self.trainee.engine.generate(requests, Sampling(1.0, 3))
-            groups.append(
-                QuestionGroup([HandMadeTrajectory((TokenTurn(TurnTokens(prompt, one)),)) for one in completions])
-            )
+            answers = [HandMadeTrajectory((TokenTurn(TurnTokens(prompt, one)),)) for one in completions]
+            groups.append(QuestionGroup(trajectories=answers))
         self.asked += len(prompts)
         return groups, {"rollout/questions": 2.0}
 

@@ -17,7 +17,8 @@ from typing import Any
 from gymposium.match import MatchResult
 from gymposium.players.protocol import Ask
 from gymposium.records.trajectories import Trajectory
-from gymposium.rewards.protocol import CheckedReward, Reward
+from gymposium.rewards.grammar import make_reward
+from gymposium.rewards.protocol import Reward
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import BASE, Completion, TurnTokens
 from gymposium_agents.conformance import (
@@ -43,7 +44,7 @@ from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.rows import make_rows
 from gymposium_train.objective.pg import PgSettings
-from gymposium_train.rollout import MatchPlanner, MatchRollouts
+from gymposium_train.rollout import Group, MatchPlanner, MatchRollouts
 from gymposium_train.rollout.plan import MatchGroup
 from gymposium_train.run.loop import Training
 
@@ -101,7 +102,7 @@ class LearningUnderTest:
             trainee=trainee,
             source=MatchRollouts(MatchPlanner(self._config, [self._game], trainee.players)),
             credit=make_credit(self._config.credit),
-            reward=CheckedReward("returns or given", _list_rewards),
+            reward=make_reward("returns"),
             pace=RunProgress(self._config),
         )
 
@@ -123,10 +124,7 @@ class LearningUnderTest:
         for parameter in self._parameters:
             parameter.grad = None  # no update if nothing can be learned
         by_seat = sorted(rows, key=lambda row: (row.match, row.seat))
-        groups = [
-            RowGroup(f"seat {seat}", [RowTrajectory.from_rows([*of_seat])])
-            for (_, seat), of_seat in groupby(by_seat, key=lambda row: (row.match, row.seat))
-        ]
+        groups = [make_row_group([*of_seat]) for _, of_seat in groupby(by_seat, key=lambda row: (row.match, row.seat))]
         self.training.learn(0, groups)
         direction = -flatten_gradients(self._parameters, [parameter.grad for parameter in self._parameters])
         self.training.trainee.publish()
@@ -207,10 +205,9 @@ class RowTurn:
 
 @dataclass(frozen=True, slots=True)
 class RowTrajectory:
-    """The rows of one seat in one match (a `TokenTrajectory`), with their reward."""
+    """The rows of one seat in one match (a `TokenTrajectory`)."""
 
     turns: tuple[RowTurn, ...]
-    reward: float
     truncated: bool = False
     unanswered: None = None
 
@@ -225,26 +222,16 @@ class RowTrajectory:
             for start, stop in zip(starts, stops, strict=True):
                 sampled = Completion(row.tokens[start:stop], row.log_probs[start:stop], "stop", BASE)
                 turns.append(RowTurn(TurnTokens(row.tokens[:start], sampled)))
-        return cls(tuple(turns), rows[0].reward)
+        return cls(tuple(turns))
 
 
-@dataclass(frozen=True, slots=True)
-class RowGroup:
-    """A group of trajectories (a `Group`)."""
-
-    role: str
-    trajectories: list[RowTrajectory]
-
-    def facts(self) -> dict[str, Any]:
-        return {}
-
-    def trajectory_facts(self, number: int) -> dict[str, Any]:
-        return {}
-
-
-def _list_rewards(group: Sequence[Trajectory | RowTrajectory]) -> list[Reward]:
-    """Return the given rewards or, for played trajectories, their returns."""
-    return [Reward(one.reward if isinstance(one, RowTrajectory) else one.returns[one.seat]) for one in group]
+def make_row_group(rows: Sequence[TrainedRow]) -> Group:
+    """Make a group of one trajectory, the rows of a seat in a match, with their reward."""
+    return Group(
+        role=f"seat {rows[0].seat}",
+        trajectories=[RowTrajectory.from_rows(rows)],
+        rewards=(Reward(rows[0].reward),),
+    )
 
 
 def _list_rows(number: int, group: MatchGroup, trajectory: Trajectory) -> list[TrainedRow]:

@@ -17,7 +17,7 @@ from gymposium_train.config.source import MatchSettings
 from gymposium_train.rollout.in_flight import MatchesInFlight
 from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, PlannedGroup
 from gymposium_train.rollout.protocol import Executor, SourceStart
-from gymposium_train.rollout.rating import are_tied
+from gymposium_train.rollout.rating import are_tied, rate_groups
 from gymposium_train.rollout.results import StepResults, has_result
 from gymposium_train.rollout.stored import match_from_json, match_to_json
 
@@ -48,8 +48,8 @@ class MatchRollouts:
     """Maximum share of a step's matches that may break off."""
     most_replaced: int = 0
     """Maximum number of tied sets per step that are replaced."""
-    are_tied: Callable[[Sequence[MatchGroup]], bool] = lambda groups: False
-    """Returns whether the groups of a set teach nothing."""
+    rate: Callable[[Sequence[MatchGroup]], list[MatchGroup]] = list
+    """Rates the groups of a set, if tied sets are replaced."""
     staleness: int = 0
     """Maximum lag of the weights that play a step's matches, in steps."""
     steps: float = math.inf
@@ -149,9 +149,11 @@ class MatchRollouts:
         """End the sets whose matches are finished, and replace tied ones. Sets end in order: with a cap, sets of short
         matches would otherwise be replaced more often."""
         while (index := matches.end_set()) is not None:
-            if len(matches.replaced) < self.most_replaced and self.are_tied(matches.groups[index]):
-                other = self.planner.replace(step, matches.sets[index], matches.planned)
-                self._in_flight.add(matches.replace(index, other))
+            if len(matches.replaced) < self.most_replaced:
+                matches.groups[index] = self.rate(matches.groups[index])
+                if are_tied(matches.groups[index]):
+                    other = self.planner.replace(step, matches.sets[index], matches.planned)
+                    self._in_flight.add(matches.replace(index, other))
 
 
 def make_match_source(settings: MatchSettings, start: SourceStart) -> MatchRollouts:
@@ -163,7 +165,7 @@ def make_match_source(settings: MatchSettings, start: SourceStart) -> MatchRollo
         start.record,
         config.rollout.most_broken,
         config.rollout.replace_tied,
-        lambda groups: are_tied(start.reward, groups, config),
+        lambda groups: rate_groups(start.reward, groups, config),
         config.engine.staleness,
         math.inf if config.steps is None else config.steps,
     )
@@ -262,5 +264,15 @@ def make_groups(planned: PlannedGroup, matches: Sequence[Sequence[Trajectory]]) 
     for seat, trajectories in zip(planned.seats, zip(*matches)):
         kept = tuple(one for one in trajectories if has_result(one) and one.turns)
         if len(kept) >= least:
-            groups.append(MatchGroup(planned.game, seat, planned.opponent, kept, planned.version, planned.stage))
+            groups.append(
+                MatchGroup(
+                    role=f"{planned.game.name} seat {seat}",
+                    trajectories=kept,
+                    game=planned.game,
+                    seat=seat,
+                    opponent=planned.opponent,
+                    version=planned.version,
+                    stage=planned.stage,
+                )
+            )
     return groups

@@ -25,7 +25,7 @@ from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout.curriculum import Curriculum
 from gymposium_train.rollout.mix import GameMix
 from gymposium_train.rollout.pool import PastVersions
-from gymposium_train.rollout.protocol import PlayerSource
+from gymposium_train.rollout.protocol import Group, PlayerSource
 
 TYPICAL_MATCHES = 8
 """Number of random matches used to estimate turns per match before the first step."""
@@ -63,25 +63,21 @@ class PlannedGroup:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class MatchGroup:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchGroup(Group):
     """The trajectories of one seat in matches with the same game, match seed and opponent."""
 
+    trajectories: tuple[Trajectory, ...]
+    """The trajectories in planned order. Completion order would be biased, because short matches end first and are
+    often lost."""
     game: Game
     seat: int
     opponent: str
     """The opponent's name in the stage, or `alone` in a single-player game."""
-    trajectories: tuple[Trajectory, ...]
-    """The trajectories in planned order. Completion order would be biased, because short matches end first and are
-    often lost."""
     version: Policy | None = None
     """The past version that played as the opponent, if any."""
     stage: int = 0
     """The stage in which the matches were planned, counted from 0."""
-
-    @property
-    def role(self) -> str:
-        return f"{self.game.name} seat {self.seat}"
 
     def facts(self) -> dict[str, Any]:
         return {

@@ -14,33 +14,33 @@ from gymposium.match import MatchJob, MatchResult
 from gymposium.players.protocol import Player
 from gymposium.plugins.first_party import make_unknown_name
 from gymposium.plugins.host import host
-from gymposium.rewards.protocol import CheckedReward
+from gymposium.rewards.protocol import CheckedReward, Reward
 from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import RunProgress
 
 
-class Group(Protocol):
-    """Trajectories that share a baseline."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Trajectories that share a baseline. A source defines a subclass for what else it knows about them."""
 
-    @property
-    def trajectories(self) -> Sequence[Any]:
-        """The trajectories. Each is a `gymposium_train.rollout.samples.TokenTrajectory` with the further attributes
-        that the reward reads."""
-        ...
-
-    @property
-    def role(self) -> str:
-        """The role played, such as `kuhn_poker seat 0`. A credit may keep a mean per role."""
-        ...
+    role: str
+    """The role played, such as `kuhn_poker seat 0`. A credit may keep a mean per role."""
+    trajectories: Sequence[Any]
+    """The trajectories. Each is a `gymposium_train.rollout.samples.TokenTrajectory` with the further attributes that
+    the reward reads."""
+    rewards: tuple[Reward, ...] = ()
+    """The rewards of the trajectories. Empty until the group is rated, and if it could not be."""
+    unrated: str = ""
+    """Why the group could not be rated."""
 
     def facts(self) -> dict[str, Any]:
         """Return the fields of the group in `samples.jsonl`, as plain data."""
-        ...
+        return {}
 
     def trajectory_facts(self, number: int) -> dict[str, Any]:
         """Return the fields of one trajectory in `samples.jsonl`, except rewards and credit, as plain data."""
-        ...
+        return {}
 
 
 class RolloutSource(Protocol):
@@ -51,7 +51,8 @@ class RolloutSource(Protocol):
         steps in order, after the weights that learned from all earlier steps were published.
 
         A source may begin earlier, with weights at most `engine.staleness` steps older. The metric `rollout/staleness`
-        is then the largest lag of the weights that began to play these trajectories, in steps."""
+        is then the largest lag of the weights that began to play these trajectories, in steps. A source may rate its
+        groups (`rate_groups`). The run rates the others."""
         ...
 
     def published(self, step: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from gymposium.errors import UnratedGroup
 from gymposium.rewards.protocol import CheckedReward, Reward, split_reward
@@ -12,21 +13,25 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.rollout.protocol import Group
 from gymposium_train.rollout.samples import TokenTrajectory, is_cut_off
 
+G = TypeVar("G", bound=Group)
 
-def rate_groups(
-    reward: CheckedReward, groups: Sequence[Group], config: TrainConfig
-) -> list[list[Reward] | UnratedGroup]:
-    """Return each group's rewards, or why it could not be rated. `overlong.mode = "penalize"` lowers the rewards of
-    long replies."""
-    rated = reward.rate([group.trajectories for group in groups])
-    if config.overlong.mode != "penalize":
-        return rated
-    return [
-        rewards
-        if isinstance(rewards, UnratedGroup)
-        else [penalize_length(*pair, config) for pair in zip(rewards, group.trajectories, strict=True)]
-        for group, rewards in zip(groups, rated, strict=True)
-    ]
+
+def rate_groups(reward: CheckedReward, groups: Sequence[G], config: TrainConfig) -> list[G]:
+    """Return the groups with their rewards, or with the reason why they could not be rated. Groups that were rated
+    before stay as they are. `overlong.mode = "penalize"` lowers the rewards of long replies."""
+
+    def is_rated(group: G) -> bool:
+        return bool(group.rewards or group.unrated)
+
+    def rate(group: G, rewards: list[Reward] | UnratedGroup) -> G:
+        if isinstance(rewards, UnratedGroup):
+            return replace(group, unrated=rewards.reason)
+        if config.overlong.mode == "penalize":
+            rewards = [penalize_length(*pair, config) for pair in zip(rewards, group.trajectories, strict=True)]
+        return replace(group, rewards=tuple(rewards))
+
+    found = iter(reward.rate([group.trajectories for group in groups if not is_rated(group)]))
+    return [group if is_rated(group) else rate(group, next(found)) for group in groups]
 
 
 def penalize_length(reward: Reward, trajectory: TokenTrajectory, config: TrainConfig) -> Reward:
@@ -47,12 +52,8 @@ def penalize_length(reward: Reward, trajectory: TokenTrajectory, config: TrainCo
     return replace(reward, total=reward.total - total, turns=turns, parts={**reward.parts, "overlong": -total})
 
 
-def are_tied(reward: CheckedReward, groups: Sequence[Group], config: TrainConfig) -> bool:
-    """Return whether there are groups and each has equal rewards, so that a credit with `drops_ties` drops them
+def are_tied(groups: Sequence[Group]) -> bool:
+    """Return whether there are rated groups and each has equal rewards, so that a credit with `drops_ties` drops them
     all."""
-    rated = rate_groups(reward, groups, config)
-    return bool(rated) and not any(
-        isinstance(rewards, UnratedGroup)
-        or len({math.fsum(split_reward(*pair)) for pair in zip(rewards, group.trajectories, strict=True)}) > 1
-        for group, rewards in zip(groups, rated, strict=True)
-    )
+    totals = [{math.fsum(split_reward(*pair)) for pair in zip(group.rewards, group.trajectories)} for group in groups]
+    return bool(totals) and all(len(different) == 1 for different in totals)

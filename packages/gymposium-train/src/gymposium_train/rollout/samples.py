@@ -45,8 +45,12 @@ class TokenTrajectory(Protocol):
         ...
 
 
-def make_episode(group: Group, trajectory: TokenTrajectory, reward: Reward) -> Episode:
-    """Make the episode of a rated trajectory of a group, with its tokens as rows."""
+def make_episodes(group: Group) -> list[Episode]:
+    """Make the episodes of a rated group, with their tokens as rows."""
+    return [_make_episode(group, *pair) for pair in zip(group.trajectories, group.rewards, strict=True)]
+
+
+def _make_episode(group: Group, trajectory: TokenTrajectory, reward: Reward) -> Episode:
     rows = make_rows([turn.trace for turn in trajectory.turns])
     return Episode(
         rewards=split_reward(reward, trajectory),

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from gymposium.errors import UnratedGroup
 from gymposium.rewards.protocol import CheckedReward
 from gymposium.util.streams import stream
 from gymposium_train.backends.trainee import Trainee
@@ -37,7 +36,7 @@ from gymposium_train.rollout.rating import rate_groups
 from gymposium_train.rollout.samples import (
     annotate_episode,
     is_cut_off,
-    make_episode,
+    make_episodes,
     next_prompt,
     rows_to_learn,
     weigh_turns,
@@ -148,12 +147,8 @@ class Training:
     def _rate_groups(self, groups: Sequence[Group]) -> list[list[Episode]]:
         """Rate the groups, and return the episodes of those that could be rated."""
         rated = rate_groups(self.reward, groups, self.config)
-        self.unrated.update(rewards.reason for rewards in rated if isinstance(rewards, UnratedGroup))
-        return [
-            [make_episode(group, *pair) for pair in zip(group.trajectories, rewards, strict=True)]
-            for group, rewards in zip(groups, rated, strict=True)
-            if not isinstance(rewards, UnratedGroup)
-        ]
+        self.unrated.update(group.unrated for group in rated if not group.rewards)
+        return [make_episodes(group) for group in rated if group.rewards]
 
     def _annotate_groups(self, groups: Sequence[Sequence[Episode]], k1: float) -> list[list[Episode]]:
         """Return the groups with the learner's values and log-probabilities for every turn."""

@@ -13,6 +13,7 @@ from gymposium.tasks.tools import Tool
 from gymposium_agents.chat.tokens import Completion, Policy, Tokens, TurnTokens
 from gymposium_agents.serving.replies import ParsedReply
 from gymposium_agents.serving.turns import ServedTurn, convert_from_data, convert_to_data, sort_by_rows
+from gymposium_train.rollout import Group
 from gymposium_train.serving.bodies import EndRequest
 from gymposium_train.serving.errors import ServiceError
 
@@ -58,16 +59,13 @@ class SessionTrajectory:
         return self.turns[-1].trace.prompt if self.truncated else None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionGroup:
-    """The ended sessions of a group (a `gymposium_train.rollout.protocol.Group`)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionGroup(Group):
+    """The ended sessions of a group."""
 
-    key: str
+    role: str = ROLE
     trajectories: Sequence[SessionTrajectory]
-
-    @property
-    def role(self) -> str:
-        return ROLE
+    key: str
 
     def facts(self) -> dict[str, Any]:
         return {"game": f"group {self.key}", "seat": 0, "opponent": "alone", "version": None, "stage": 1}
@@ -95,7 +93,8 @@ def read_group(file: SessionsFile, key: str) -> SessionGroup:
     try:
         for row in ended:
             EndRequest.read(row.ending)
-        return SessionGroup(key, [found for row in ended if (found := _read_trajectory(file, row)) is not None])
+        found = [_read_trajectory(file, row) for row in ended]
+        return SessionGroup(key=key, trajectories=[one for one in found if one is not None])
     except (ServiceError, LookupError, TypeError, ValueError) as error:
         raise BadGroup(f"cannot learn from its sessions: {describe_error(error)}") from error
 
