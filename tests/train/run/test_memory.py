@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 import torch
 
-from gymposium_agents.models.loading import load_skeleton
+from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.models.loading import LoadedModel, load_skeleton
+from gymposium_train.backends.models import load_run_model
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import change_config
+from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.run import memory as room
 from gymposium_train.run.memory import LearningDevices, estimate_memory
 from gymposium_train.run.passes import choose_parallel, choose_passes, find_fitting_settings
@@ -61,6 +64,23 @@ def test_reference_and_own_engine_add_weights(model_directory: Path) -> None:
     assert (plain.reference, plain.engine) == (0, 0)
     assert held.reference == held.engine == plain.learner.trained * 4
     assert held.total == plain.total + held.reference + held.engine
+
+
+@pytest.mark.parametrize("tune", ["lora", "full"])
+def test_averaged_reference_is_kept_in_float32(model_directory: Path, tune: str) -> None:
+    """The estimate is what the learner holds."""
+    settings = (f"model.tune={tune}", "model.lora.rank=4", "kl.weight=0.1", "kl.refresh=1", "optimizer.precision=bf16")
+    for share, size in (("1.0", 2), ("0.1", 4)):
+        mine = config(model_directory, *settings, f"kl.refresh_share={share}")
+        estimated = estimate_memory(mine)
+        assert estimated.reference == size * estimated.learner.trained
+        loaded = load_run_model(mine, model_directory)
+        if tune == "lora":
+            loaded = LoadedModel(attach_lora(loaded.model, rank=4, alpha=8, seed=1), loaded.chat)
+        learner = LocalLearner(loaded.model, loaded.pad, mine.optimizer, loss=Loss.from_config(mine))
+        assert learner.reference is not None
+        held = sum(weights.nbytes for weights in learner.reference.weights.values())
+        assert held == estimated.reference
 
 
 def test_suggests_settings_that_fit(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,11 @@ class Kl(Settings):
     """Weight of the current policy in an update of the reference. 1: the reference becomes the current policy. Below 1,
     its weights become an exponential moving average: (1 - `refresh_share`) x reference + `refresh_share` x policy."""
 
+    @property
+    def averages_weights(self) -> bool:
+        """Whether the reference is a moving average, which is kept in float32."""
+        return self.refresh_share < 1.0
+
 
 class Sft(Settings):
     """Auxiliary imitation: the cold start's data are also used during reinforcement learning. Off without this

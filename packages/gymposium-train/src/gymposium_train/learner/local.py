@@ -105,7 +105,7 @@ class LocalLearner:
         """The trained parameters, by name. In a sharded model, this process's shards."""
         self._masters = MasterWeights(self.named) if self.is_sharded else masters
         self.critic = ValueHead(model, self.loss.critic.unit) if self.loss.critic is not None else None
-        averaged = self.loss.kl is not None and self.loss.kl.refresh_share < 1.0
+        averaged = self.loss.kl is not None and self.loss.kl.averages_weights
         copied = self._masters.named if averaged else self.named
         self.reference = Reference(self.named, copied) if self.loss.needs_reference else None
         self.policy_version = 0

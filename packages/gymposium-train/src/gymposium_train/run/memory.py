@@ -65,7 +65,7 @@ class RunMemory:
 
     learner: LearnerMemory
     reference: int
-    """The copy of the trained weights for the KL penalty."""
+    """The copy of the trained weights for the KL penalty, or their moving average in float32."""
     engine: int
     """The weights of an engine that holds a separate model in this process."""
     cache: int
@@ -138,13 +138,12 @@ def estimate_memory(
     memory = devices.memory
     groups = rollout.groups or max(1, rollout.decisions // (TURNS * rollout.group_size))
     cache = groups * rollout.group_size * row * compute_bytes_per_token(architecture, dtype)
-    played = learner.trained * dtype.itemsize  # the engine holds the weights as trained
-    is_sharded = devices.processes > 1 and config.optimizer.parallel != "replicate"
-    copied = learner.trained * MASTER // devices.processes if is_sharded else played
+    shards = 1 if config.optimizer.parallel == "replicate" else devices.processes
+    width = MASTER if shards > 1 or config.kl.averages_weights else dtype.itemsize
     return RunMemory(
-        learner=learner.shard(devices.processes) if is_sharded else learner,
-        reference=copied if Loss.from_config(config).needs_reference else 0,
-        engine=learner.frozen + played if config.engine.kind == "own" else 0,
+        learner=learner.shard(shards) if shards > 1 else learner,
+        reference=learner.trained * width // shards if Loss.from_config(config).needs_reference else 0,
+        engine=learner.frozen + learner.trained * dtype.itemsize if config.engine.kind == "own" else 0,
         cache=min(cache, int(CACHE_SHARE * memory)) if config.engine.kind in ("own", "shared") else 0,
         row=row,
         device=memory,
