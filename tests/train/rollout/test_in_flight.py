@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from pydantic import TypeAdapter
 from tests.train.rollout.playing import play_sets, tie_groups
 
 from gymposium import load_game, make_player
@@ -25,9 +27,10 @@ from gymposium_agents.chat.tokens import Policy, Sampling
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import Pool
+from gymposium_train.config.directory import check_state
 from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, MatchRollouts
 from gymposium_train.rollout.pool import PastVersions
-from gymposium_train.rollout.stored import match_from_json, match_to_json
+from gymposium_train.rollout.stored import StoredMatch
 
 Who = Callable[..., MatchPlanner]
 PATIENCE = 60.0
@@ -248,11 +251,48 @@ def test_playing_versions_are_not_released(new_cast: Any) -> None:
     assert [version.policy for version in pool.versions] == [third]
 
 
+def damage_text(step: dict[str, Any]) -> None:
+    match = next(iter(step["finished"]))
+    step["finished"][match] = step["finished"][match][:-20]
+
+
+def damage_traces(step: dict[str, Any]) -> None:
+    match, text = next(iter(step["finished"].items()))
+    step["finished"][match] = json.dumps(json.loads(text) | {"traces": []})
+
+
+def damage_sets(step: dict[str, Any]) -> None:
+    del step["sets"][0]["game"]
+
+
+def damage_ids(step: dict[str, Any]) -> None:
+    step["finished"]["train-7-0-0"] = next(iter(step["finished"].values()))
+
+
+@pytest.mark.parametrize("damage", [damage_text, damage_traces, damage_sets, damage_ids])
+def test_damaged_steps_are_refused_when_they_are_read(
+    who: Who, tmp_path: Path, damage: Callable[[dict[str, Any]], object]
+) -> None:
+    """Before a match begins again, and with the name of the file."""
+    source, _ = make_source(who, HookedCast(), 1)
+    with closing(source):
+        source.roll_out(0)
+        source.published(1)
+        wait_for_matches(source)
+        state = source.state()
+    damage(next(one for one in state["open"].values() if one["finished"]))
+    source, _ = make_source(who, HookedCast(), 1)
+    file = tmp_path / "step-1" / "state.json"
+    with pytest.raises(GymposiumError, match=f"{file} does not match .* Remove {file.parent}"), check_state(file):
+        source.restore(state)
+
+
 def test_stored_matches_keep_all_tokens(tiny: LoadedModel) -> None:
     player = LanguageModelPlayer("learner", tiny.engine(), tiny.chat, sampling=Sampling(1.0, 4), note_legal=True)
-    game = load_game("kuhn_poker")
+    game, adapter = load_game("kuhn_poker"), TypeAdapter(StoredMatch)
     jobs = [MatchJob(f"m{n}", game, [player, make_player("random")], n, store_returns=True) for n in range(3)]
     for played in play(jobs):
-        again = match_from_json(played.job, match_to_json(played))
+        stored = StoredMatch.from_match(played)
+        again = adapter.validate_json(adapter.dump_json(stored)).to_match(played.job)
         assert [turn.trace for turn in again.turns] == [turn.trace for turn in played.turns]
         assert again == played

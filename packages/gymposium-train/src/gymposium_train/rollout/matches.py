@@ -19,7 +19,7 @@ from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, PlannedGroup
 from gymposium_train.rollout.protocol import Executor, SourceStart
 from gymposium_train.rollout.rating import are_tied, rate_groups
 from gymposium_train.rollout.results import StepResults, has_result
-from gymposium_train.rollout.stored import match_from_json, match_to_json
+from gymposium_train.rollout.stored import StoredMatch, StoredStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class MatchRollouts:
     """The steps in flight, in order."""
     _next: int = field(default=0, init=False)
     """The first step that is not planned yet."""
-    _saved: dict[str, Any] = field(default_factory=dict, init=False)
+    _saved: dict[int, StoredStep] = field(default_factory=dict, init=False)
     """The steps in flight of a checkpoint, until there are weights to play them."""
     _in_flight: MatchesInFlight = field(init=False)
 
@@ -111,23 +111,24 @@ class MatchRollouts:
         self._note_finished()
         if not self.staleness:  # a step that was interrupted is played again, in the same batches
             return {"planner": self.planner.state(), "next": min(self._open, default=self._next), "open": {}}
-        steps = self._saved | {str(step): matches.state() for step, matches in self._open.items()}
-        return {"planner": self.planner.state(), "next": self._next, "open": steps}
+        steps = self._saved | {step: matches.to_stored() for step, matches in self._open.items()}
+        data = {str(step): stored.to_data() for step, stored in steps.items()}
+        return {"planner": self.planner.state(), "next": self._next, "open": data}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned. Finished matches are kept, and unfinished ones begin again, with the newest
-        weights."""
+        weights. Raises `ValueError` for damaged steps in flight."""
         self.planner.restore(state["planner"])
-        self._next, self._saved = state["next"], state["open"]
+        self._next = state["next"]
+        self._saved = {int(step): StoredStep.from_data(data) for step, data in state["open"].items()}
 
     def _begin_steps(self, weights: int) -> None:
         """Begin the matches of all steps that may be played by the weights of a step."""
         saved, self._saved = self._saved, {}
-        for step, state in saved.items():
-            sets = self.planner.restore_sets(int(step), state["sets"])
-            self._open[int(step)] = matches = StepMatches.restored(state, sets)
+        for step, stored in saved.items():
+            self._open[step] = matches = StepMatches.restored(stored, self.planner.restore_sets(step, stored.sets))
             self._in_flight.add(matches.unfinished)
-            self._end_sets(int(step), matches)
+            self._end_sets(step, matches)
         while self._next <= weights + self.staleness and self._next < max(self.steps, weights + 1):
             playing = {one.version for matches in self._open.values() for one in matches.sets if one.version}
             matches = StepMatches(self.planner.plan(self._next, playing), weights)
@@ -233,25 +234,25 @@ class StepMatches:
             (replaced if index in self.replaced else kept).extend(groups)
         return kept, replaced
 
-    def state(self) -> dict[str, Any]:
-        """Return the state for a checkpoint, as plain data."""
-        return {
-            "weights": self.weights,
-            "planned": self.planned,
-            "ended": len(self.groups),
-            "replaced": sorted(self.replaced),
-            "sets": [one.state() for one in self.sets],
-            "finished": {match: match_to_json(played) for match, played in self.finished.items()},
-        }
+    def to_stored(self) -> StoredStep:
+        """Return the step for a checkpoint."""
+        return StoredStep(
+            self.weights,
+            self.planned,
+            len(self.groups),
+            tuple(sorted(self.replaced)),
+            tuple(one.to_stored() for one in self.sets),
+            {match: StoredMatch.from_match(played) for match, played in self.finished.items()},
+        )
 
     @classmethod
-    def restored(cls, state: Mapping[str, Any], sets: Iterable[PlannedGroup]) -> StepMatches:
+    def restored(cls, stored: StoredStep, sets: Iterable[PlannedGroup]) -> StepMatches:
         """Return the step of a checkpoint. `sets` are its sets, planned again."""
-        step = cls(sets, state["weights"])
-        step.planned, step.replaced = state["planned"], {*state["replaced"]}
+        step = cls(sets, stored.weights)
+        step.planned, step.replaced = stored.planned, {*stored.replaced}
         jobs = {job.id: job for one in step.sets for job in one.jobs}
-        step.finished = {match: match_from_json(jobs[match], text) for match, text in state["finished"].items()}
-        for _ in range(state["ended"]):
+        step.finished = {match: one.to_match(jobs[match]) for match, one in stored.finished.items()}
+        for _ in range(stored.ended):
             step.end_set()
         return step
 

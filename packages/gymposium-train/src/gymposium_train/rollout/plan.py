@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from statistics import fmean
@@ -26,6 +26,7 @@ from gymposium_train.rollout.curriculum import Curriculum
 from gymposium_train.rollout.mix import GameMix
 from gymposium_train.rollout.pool import PastVersions
 from gymposium_train.rollout.protocol import Group, PlayerSource
+from gymposium_train.rollout.stored import StoredSet
 
 TYPICAL_MATCHES = 8
 """Number of random matches used to estimate turns per match before the first step."""
@@ -50,17 +51,17 @@ class PlannedGroup:
     seat: int = 0
     """The learner's seat if another player has the other seats."""
 
-    def state(self) -> dict[str, Any]:
-        """Return what `MatchPlanner.restore_sets` needs to plan the set again, as plain data."""
-        return {
-            "number": self.number,
-            "game": self.game.name,
-            "seat": self.seat,
-            "opponent": self.opponent,
-            "version": None if self.version is None else [self.version.name, self.version.version],
-            "stage": self.stage,
-            "size": len(self.jobs),
-        }
+    def to_stored(self) -> StoredSet:
+        """Return the set for a checkpoint."""
+        return StoredSet(
+            self.number,
+            self.game.name,
+            self.seat,
+            self.opponent,
+            self.version,
+            self.stage,
+            tuple(job.id for job in self.jobs),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,18 +146,29 @@ class MatchPlanner:
         learner = tied.jobs[0].players[tied.seat]
         return self._plan_set(step, tied.number + sets, tied.game, tied.seat, learner, {})
 
-    def restore_sets(self, step: int, sets: Iterable[Mapping[str, Any]]) -> list[PlannedGroup]:
-        """Plan sets of a checkpoint again, given by `PlannedGroup.state`, with the newest version as the learner."""
+    def restore_sets(self, step: int, sets: Iterable[StoredSet]) -> list[PlannedGroup]:
+        """Plan sets of a checkpoint again, with the newest version as the learner."""
         learner = self._source.learner()
         versions: dict[Policy, Player] = {}
         games = {game.name: game for game in self._games}
         restored = []
-        for state in sets:
-            version = None if state["version"] is None else Policy(*state["version"])
-            if version is not None:
-                self.past.borrow(version)
-            made = {**state, "game": games[state["game"]], "version": version}
-            restored.append(self._make_set(step, **made, learner=learner, versions=versions))
+        for stored in sets:
+            if stored.version is not None:
+                self.past.borrow(stored.version)
+            restored.append(
+                self._make_set(
+                    step,
+                    number=stored.number,
+                    game=games[stored.game],
+                    seat=stored.seat,
+                    opponent=stored.opponent,
+                    version=stored.version,
+                    stage=stored.stage,
+                    size=len(stored.jobs),
+                    learner=learner,
+                    versions=versions,
+                )
+            )
         return restored
 
     def note(self, groups: Sequence[MatchGroup]) -> dict[str, float]:

@@ -1,15 +1,16 @@
-"""Finished matches in checkpoints, with the learner's tokens."""
+"""Steps in flight in checkpoints: their sets, and their finished matches with the learner's tokens."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import ConfigDict, Json, TypeAdapter
 
 from gymposium.games.protocol import Event
 from gymposium.match import MatchJob, MatchResult, Turn
 from gymposium.match.ending import Ending
-from gymposium_agents.chat.tokens import Tokens, TurnTokens
+from gymposium_agents.chat.tokens import Policy, Tokens, TurnTokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,38 +29,79 @@ class StoredMatch:
     opening: int
     reports: tuple[dict[str, float], ...]
 
+    def __post_init__(self) -> None:
+        if len(self.traces) != len(self.turns):
+            raise ValueError(f"it has {len(self.turns)} turns but {len(self.traces)} traces")
 
-_ADAPTER = TypeAdapter(StoredMatch)
+    @classmethod
+    def from_match(cls, played: MatchResult) -> StoredMatch:
+        """Return a finished match as it is stored."""
+        return cls(
+            played.events,
+            [replace(turn, trace=None) for turn in played.turns],
+            [turn.trace if isinstance(turn.trace, TurnTokens) else None for turn in played.turns],
+            played.paid,
+            played.ending,
+            played.penalties,
+            played.unanswered,
+            played.opening,
+            played.reports,
+        )
+
+    def to_match(self, job: MatchJob) -> MatchResult:
+        """Return the finished match of a job."""
+        return MatchResult(
+            job,
+            self.events,
+            [replace(turn, trace=trace) for turn, trace in zip(self.turns, self.traces, strict=True)],
+            self.paid,
+            self.ending,
+            self.penalties,
+            dict(self.unanswered),
+            self.opening,
+            self.reports,
+        )
 
 
-def match_to_json(played: MatchResult) -> str:
-    """Return a finished match as one line of JSON."""
-    traces = [turn.trace if isinstance(turn.trace, TurnTokens) else None for turn in played.turns]
-    stored = StoredMatch(
-        played.events,
-        [replace(turn, trace=None) for turn in played.turns],
-        traces,
-        played.paid,
-        played.ending,
-        played.penalties,
-        played.unanswered,
-        played.opening,
-        played.reports,
-    )
-    return _ADAPTER.dump_json(stored).decode()
+@dataclass(frozen=True, slots=True)
+class StoredSet:
+    """What `MatchPlanner.restore_sets` needs to plan a set again. The fields are those of `PlannedGroup`."""
+
+    number: int
+    game: str
+    seat: int
+    opponent: str
+    version: Policy | None
+    stage: int
+    jobs: tuple[str, ...]
+    """The ids of the set's matches."""
 
 
-def match_from_json(job: MatchJob, text: str) -> MatchResult:
-    """Return the finished match of a job. Raises `ValueError` for invalid data."""
-    stored = _ADAPTER.validate_json(text)
-    return MatchResult(
-        job,
-        stored.events,
-        [replace(turn, trace=trace) for turn, trace in zip(stored.turns, stored.traces, strict=True)],
-        stored.paid,
-        stored.ending,
-        stored.penalties,
-        dict(stored.unanswered),
-        stored.opening,
-        stored.reports,
-    )
+@dataclass(frozen=True, slots=True)
+class StoredStep:
+    """A step in flight, with the fields of `StepMatches`."""
+
+    weights: int
+    planned: int
+    ended: int
+    """Number of sets that have ended."""
+    replaced: tuple[int, ...]
+    sets: tuple[StoredSet, ...]
+    finished: dict[str, Json[StoredMatch]]
+    """The finished matches by id. Each is one line of JSON in the checkpoint."""
+
+    def __post_init__(self) -> None:
+        if unknown := self.finished.keys() - {match for one in self.sets for match in one.jobs}:
+            raise ValueError(f"no set has the finished match {min(unknown)}")
+
+    def to_data(self) -> Any:
+        """Return the step as plain data."""
+        return _STEP.dump_python(self, mode="json", round_trip=True)
+
+    @classmethod
+    def from_data(cls, data: Any) -> StoredStep:
+        """Return the step that `to_data` returned. Raises `ValueError` for damaged data."""
+        return _STEP.validate_python(data)
+
+
+_STEP = TypeAdapter(StoredStep)
