@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -55,3 +55,14 @@ class Model(Settings):
     def trust(self) -> Trust:
         """The permissions for the model's files."""
         return Trust(self.trust_remote_code, self.allow_pickle)
+
+
+def find_architecture(model: Model) -> Any | None:
+    """Return the architecture of the learner's model, as a transformers config, or None if the model is not on this
+    machine."""
+    from gymposium_agents.models.loading import load_local_architecture  # these import torch
+    from gymposium_agents.models.small import make_small_config
+
+    if model.name is None:
+        return make_small_config(model.small, model.small.tokens)
+    return load_local_architecture(model.name, model.trust)

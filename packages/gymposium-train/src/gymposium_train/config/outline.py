@@ -12,7 +12,7 @@ from gymposium.util.visible import quantity
 from gymposium_agents.modeling.sources import find_title
 from gymposium_train.config.backend_checks import find_backend_checks
 from gymposium_train.config.measure import IN_WORDS, ColdStart
-from gymposium_train.config.model import Model
+from gymposium_train.config.model import Model, find_architecture
 from gymposium_train.config.play import Stage
 from gymposium_train.config.root import TrainConfig
 from gymposium_train.config.schedules import RunProgress, compute_growth
@@ -116,7 +116,7 @@ def describe_local_model(config: TrainConfig) -> dict[str, str]:
     """Describe a model and its trainable parameters, as labeled lines."""
     model = config.model
     trained = f"a LoRA of rank {model.lora.rank}" if model.tune == "lora" else "all weights"
-    counts = _count_small_model(model) if model.name is None else _count_parameters(model, model.name)
+    counts = _count_small_model(model) if model.name is None else _count_parameters(model)
     if counts is None:
         return {"model": f"{model.name} (not on this machine, to be loaded from the hub)", "trained": trained}
     loaded = ", loaded in 4 bits" if model.load == "4bit" else ""
@@ -139,16 +139,15 @@ def _count_small_model(model: Model) -> tuple[int, int]:
     return total, model.small.lora_parameters(model.lora.rank, model.lora.targets) if model.tune == "lora" else total
 
 
-def _count_parameters(model: Model, name: str) -> tuple[int, int] | None:
+def _count_parameters(model: Model) -> tuple[int, int] | None:
     """Return the numbers of total and trained parameters of a named model, or None if it is not on this machine. The
     model is made on torch's `meta` device, which uses no memory."""
     import torch  # heavy, and only needed to read a named model
 
     from gymposium_agents.lora.attach import attach_lora
-    from gymposium_agents.models.loading import build_skeleton, load_local_architecture
+    from gymposium_agents.models.loading import build_skeleton
 
-    architecture = load_local_architecture(name, model.trust)
-    if architecture is None:
+    if (architecture := find_architecture(model)) is None:
         return None
     made = build_skeleton(architecture, model.trust)
     total = sum(parameter.numel() for parameter in made.parameters())

@@ -16,10 +16,10 @@ from gymposium_agents.chat.settings import find_reply_form
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.modeling.caches import CACHE_SHARE, compute_bytes_per_token, get_device_memory
-from gymposium_agents.models.loading import build_skeleton, load_chat, load_local_architecture
-from gymposium_agents.models.small import make_small_config
+from gymposium_agents.models.loading import build_skeleton, load_chat
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.devices import find_server_share, visible_gpus
+from gymposium_train.config.model import find_architecture
 from gymposium_train.learner.loss import Loss
 from gymposium_train.learner.memory import MASTER, LearnerMemory, estimate_learner_memory
 from gymposium_train.learner.precision import choose_compute_type
@@ -153,21 +153,12 @@ def estimate_memory(
 def load_architecture(config: TrainConfig) -> Any:
     """Return the architecture of the learner's model, as a transformers config. Raises `GymposiumError` if the model is
     not on this machine."""
-    if (architecture := find_architecture(config)) is None:
+    if (architecture := find_architecture(config.model)) is None:
         raise GymposiumError(
             f"{config.model.name} is not on this machine, so its memory cannot be estimated. Download it, or name a "
             f"directory."
         )
     return architecture
-
-
-def find_architecture(config: TrainConfig) -> Any | None:
-    """Return the architecture of the learner's model, as a transformers config, or None if the model is not on this
-    machine."""
-    model = config.model
-    if model.name is None:
-        return make_small_config(model.small, model.small.tokens)
-    return load_local_architecture(model.name, model.trust)
 
 
 def estimate_longest_prompt(config: TrainConfig) -> int:

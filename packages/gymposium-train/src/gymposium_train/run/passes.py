@@ -11,15 +11,10 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.models.loading import build_skeleton
 from gymposium_train.config import Optimizer, TrainConfig
 from gymposium_train.config.learn import TOKENS_PER_PASS
+from gymposium_train.config.model import find_architecture
 from gymposium_train.config.reading import change_config
 from gymposium_train.learner.precision import choose_compute_type
-from gymposium_train.run.memory import (
-    LearningDevices,
-    RunMemory,
-    estimate_longest_prompt,
-    estimate_memory,
-    find_architecture,
-)
+from gymposium_train.run.memory import LearningDevices, RunMemory, estimate_longest_prompt, estimate_memory
 
 COMFORTABLE = 0.5
 """Maximum share of a device's memory that a run fills before it gives up time-saving settings."""
@@ -43,7 +38,7 @@ def choose_parallel(config: TrainConfig, devices: LearningDevices | None = None)
     devices = devices or LearningDevices.find(config)
     if devices.processes == 1 or config.optimizer.parallel is not None or config.backend.kind != "local":
         return config
-    architecture = find_architecture(config) if config.model.tune == "lora" else None
+    architecture = find_architecture(config.model) if config.model.tune == "lora" else None
     if architecture is None:  # all weights are trained, or the size of the model is unknown
         return _change_optimizer(config, {"parallel": "shard"})
     model = build_skeleton(architecture, config.model.trust, choose_compute_type(config.optimizer.precision))
@@ -64,7 +59,7 @@ def choose_passes(config: TrainConfig, devices: LearningDevices | None = None) -
     choices = _list_choices(optimizer, devices)
     if config.model.name is None:
         return _change_optimizer(config, choices[0])
-    if find_architecture(config) is None:
+    if find_architecture(config.model) is None:
         return _change_optimizer(config, choices[-1])
     longest = estimate_longest_prompt(config)  # the same for all choices
     for choice in choices[:-1]:
