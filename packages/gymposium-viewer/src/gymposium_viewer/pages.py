@@ -132,6 +132,14 @@ def embed_json(value: Any) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
+def format_json(value: Any, *, indent: int | None = None) -> str:
+    """Return a value as JSON for a page."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent)
+    except RecursionError:  # from hundreds of nested brackets
+        return "(too deeply nested to show)"
+
+
 def shorten(text: str, limit: int = 20_000) -> str:
     """Shorten a text that is longer than `limit`, replacing its middle with the number of omitted characters."""
     if len(text) <= limit:

@@ -6,7 +6,6 @@ It is derived from the match's events, without loading the game.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from gymposium.tasks import Result
 from gymposium.tasks.tools import Call
 from gymposium.tasks.transcript import Transcript
 from gymposium.util.strict_json import parse_strict_json
-from gymposium_viewer.pages import shorten
+from gymposium_viewer.pages import format_json, shorten
 
 SHORT = 1000
 """Maximum number of characters in a result that is shown unfolded."""
@@ -53,7 +52,7 @@ class CallView:
             shorten(result.text, _LONGEST),
             len(result.text),
             result.error,
-            "" if result.value is None else _format_json(result.value),
+            "" if result.value is None else _format_lines(result.value),
         )
 
     @property
@@ -90,7 +89,7 @@ class TaskView:
     @classmethod
     def from_transcript(cls, told: Transcript, steps: Sequence[int]) -> TaskView:
         """Return a recorded task. `steps` has the step number of each move."""
-        return cls(told.opening, _format_json(told.task), [*_find_values(told, steps)])
+        return cls(told.opening, _format_lines(told.task), [*_find_values(told, steps)])
 
 
 def _find_values(told: Transcript, steps: Sequence[int]) -> Iterator[FoundValue]:
@@ -125,22 +124,15 @@ def _collect_values(task: Any) -> dict[str, str]:
 def _format_value(value: Any) -> str:
     """Return a value as JSON. Text has no quotation marks unless it would parse as another value."""
     if not isinstance(value, str):
-        return _dump_json(value)
+        return format_json(value)
     try:
         parse_strict_json(value)
     except ValueError:
-        return value if value.strip() else _dump_json(value)
-    return _dump_json(value)
+        return value if value.strip() else format_json(value)
+    return format_json(value)
 
 
-def _format_json(value: Any) -> str:
+def _format_lines(value: Any) -> str:
     """Return JSON indented over several lines, or on one line if it is too long to show completely."""
-    text = _dump_json(value)
-    return shorten(text if len(text) > _LONGEST else _dump_json(value, indent=2), _LONGEST)
-
-
-def _dump_json(value: Any, indent: int | None = None) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, indent=indent)
-    except RecursionError:  # from hundreds of nested brackets
-        return "(too deeply nested to show)"
+    text = format_json(value)
+    return shorten(text if len(text) > _LONGEST else format_json(value, indent=2), _LONGEST)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 from gymposium.runs.sessions import SessionRow, TurnRow, group_turns_into_rows
 from gymposium.runs.sessions_reader import SessionsReader
+from gymposium_viewer.pages import format_json
 from gymposium_viewer.training.tokens import Token, make_tokens
 
 MAX_TURNS = 300
@@ -141,7 +141,7 @@ def view_session(file: SessionsReader, row: SessionRow) -> SessionView:
         reward=None if row.ending is None else float(ending["reward"]),
         parts={str(name): float(value) for name, value in ending.get("parts", {}).items()},
         truncated=bool(ending.get("truncated")),
-        metadata=_format_json(row.metadata) if row.metadata else "",
+        metadata=format_json(row.metadata, indent=2) if row.metadata else "",
         group=str(row.group),
         member=int(row.member),
         group_size=0 if group is None else int(group.size),
@@ -195,7 +195,7 @@ def _make_turns(turns: Sequence[TurnRow], rows: Sequence[TokenRow], rewards: Seq
                 not_enforced=", ".join(map(str, data["not_enforced"])),
                 messages=[_make_message(message) for message in data["messages"]],
                 tools=[
-                    ToolView(str(tool["name"]), str(tool["description"]), _format_json(tool["parameters"]))
+                    ToolView(str(tool["name"]), str(tool["description"]), format_json(tool["parameters"], indent=2))
                     for tool in data["tools"]
                 ],
                 reply=_make_message(data["said"]),
@@ -212,10 +212,6 @@ def _make_turns(turns: Sequence[TurnRow], rows: Sequence[TokenRow], rewards: Seq
 
 def _make_message(data: Mapping[str, Any]) -> MessageView:
     content = data["content"]
-    text = content if isinstance(content, str) else "" if content is None else _format_json(content)
-    calls = [(str(call["name"]), _format_json(call["arguments"])) for call in data.get("tool_calls", ())]
+    text = content if isinstance(content, str) else "" if content is None else format_json(content, indent=2)
+    calls = [(str(call["name"]), format_json(call["arguments"], indent=2)) for call in data.get("tool_calls", ())]
     return MessageView(str(data["role"]), text, calls)
-
-
-def _format_json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)

@@ -34,12 +34,12 @@ def _list_names(schema: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _format_lines(schema: Mapping[str, Any]) -> Iterable[str]:
-    yield f"  Arguments: {_dump_json(_get_properties(schema))}\n"
+    yield f"  Arguments: {json.dumps(_get_properties(schema), ensure_ascii=False)}\n"
     required = _get_required(schema)
     if required and not {*_get_properties(schema)} <= {*required}:
         yield f"  Required: {', '.join(required)}\n"
     if rest := list_further_keywords(schema):
-        yield f"  Also holds: {_dump_json(rest)}\n"
+        yield f"  Also holds: {json.dumps(rest, ensure_ascii=False)}\n"
 
 
 def list_further_keywords(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,7 +59,3 @@ def _get_properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 def _get_required(schema: Mapping[str, Any]) -> list[str]:
     given = schema.get("required")
     return [str(name) for name in given] if isinstance(given, list | tuple) else []
-
-
-def _dump_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
