@@ -101,10 +101,10 @@ class Host:
         for offer in list_offers():
             self._add(_load_plugin(offer), partial(_import_enabled_offer, offer))
         for path in (Path(realpath(path)) for path in load_user_file().plugins):
-            self._add(Plugin(path.stem, str(path)), partial(_import_chosen_file, path))
+            self._add_file(path, _import_chosen_file)
         for path in list_plugin_files():
             if str(path) not in {plugin.source for plugin in self.plugins}:
-                self._add(Plugin(path.stem, str(path)), partial(_import_inherited_file, path))
+                self._add_file(path, _import_inherited_file)
         self._check_switches()
 
     def load_file(self, path: str | Path) -> Plugin:
@@ -140,9 +140,7 @@ class Host:
 
     def load_chosen_file(self, path: Path) -> Plugin:
         """Load a one-file plugin of the user's file, even if the switches exclude it."""
-        plugin = Plugin(path.stem, str(path))
-        self._add(plugin, partial(_import_file, path))
-        return plugin
+        return self._add_file(path, _import_file)
 
     def game(self, name: str) -> GameSpec:
         """Return a game's spec.
@@ -219,6 +217,12 @@ class Host:
                 if self.strict:
                     raise PluginError(complaint)
                 self.complaints.append(complaint)
+
+    def _add_file(self, path: Path, load: Callable[[Path], ModuleType]) -> Plugin:
+        """Add the one-file plugin that `load` imports."""
+        plugin = Plugin(path.stem, str(path))
+        self._add(plugin, partial(load, path))
+        return plugin
 
     def _add(self, plugin: Plugin, load: Callable[[], Any]) -> None:
         """Register all of a plugin's specs, or none of them if it is broken. Then store the reason."""
