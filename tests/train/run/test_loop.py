@@ -44,6 +44,7 @@ from gymposium_train.credit.rae import RaeSettings
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.rows import Span
 from gymposium_train.rollout import Group, MatchPlanner, MatchRollouts
+from gymposium_train.rollout.rating import rate_groups
 from gymposium_train.run.loop import Training
 from gymposium_train.run.samples_file import SamplesFile
 
@@ -270,6 +271,25 @@ def test_seats_of_a_match_never_share_a_baseline(model_directory: Path, tmp_path
             assert {group.seat for group in groups} == {0, 1}
             metrics = mine.learn(0, groups)
         assert metrics.get("train/advantage_std", 0.0) == pytest.approx(0.0)
+
+
+def test_groups_are_rated_once_if_ties_are_replaced(model_directory: Path, tmp_path: Path) -> None:
+    """The first group is tied, and another takes its place."""
+    rated: list[str | None] = []
+
+    def rate_by_size(group: Sequence[Trajectory]) -> list[Reward]:
+        rated.append(group[0].match)
+        return [Reward(float(n * (len(rated) > 1))) for n in range(len(group))]
+
+    with training(model_directory, tmp_path, rate_by_size) as mine:
+        source = mine.source
+        assert isinstance(source, MatchRollouts)
+        source.most_replaced = 1
+        source.rate = lambda groups: rate_groups(mine.reward, groups, mine.config)
+        (metrics,) = steps(mine, 0)
+    assert metrics["rollout/groups_replaced"] == 1
+    assert metrics["rollout/groups_tied"] == 0
+    assert len(rated) == len({*rated}) == 5
 
 
 def test_too_long_rows_are_dropped_and_counted(model_directory: Path, tmp_path: Path) -> None:
