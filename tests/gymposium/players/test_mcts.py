@@ -39,7 +39,7 @@ def asked(match: Match, seat: int, seed: int) -> Ask:
     return Ask(MatchContext(match, "m", seed), seat, 0)
 
 
-@pytest.mark.parametrize("game", [*SEARCHED, "gin_rummy(hand_size=3)"])
+@pytest.mark.parametrize("game", [*SEARCHED, pytest.param("gin_rummy(hand_size=3)", marks=pytest.mark.slow)])
 def test_equal_seeds_search_equally(game: str) -> None:
     def run() -> list[list[Event]]:
         players = [make_player("mcts-10"), make_player("random")]
@@ -59,7 +59,8 @@ def test_equal_seeds_search_equally(game: str) -> None:
         ("goofspiel(num_cards=4,points_order=descending)", 100, 40, 0.2),
         pytest.param("goofspiel", 40, 40, 0, marks=pytest.mark.slow),
         ("phantom_ttt", 100, 24, 0.2),
-        ("gin_rummy(hand_size=3)", 8, 20, 0),  # with ten cards random play seldom lets a hand end: see the benchmark
+        # with ten cards random play seldom lets a hand end: see the benchmark
+        pytest.param("gin_rummy(hand_size=3)", 8, 20, 0, marks=pytest.mark.slow),
     ],
 )
 def test_search_beats_random(game: str, simulations: int, n: int, least: float) -> None:

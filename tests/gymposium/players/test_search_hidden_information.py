@@ -62,7 +62,9 @@ def ask(match: Match, seat: int, seed: int) -> Ask:
     return Ask(MatchContext(match, "m", seed), seat, 0)
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "gin_rummy" else ()) for name in GAMES]
+)
 def test_hidden_information_does_not_change_a_move(name: str) -> None:
     game, player, rng, compared = load_game(name), MctsPlayer(12), random.Random(1), 0
     matches, step = GAMES[name]

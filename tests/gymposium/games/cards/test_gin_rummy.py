@@ -512,7 +512,7 @@ def test_worlds_are_consistent_with_the_seats_view(name: str, story: Callable[[M
 
 
 def test_nothing_leaks() -> None:
-    check_nothing_leaks("gin_rummy(hand_size=3)", 4)
+    check_nothing_leaks("gin_rummy(hand_size=3)", 2)
 
 
 def test_leak_check_detects_a_hidden_bit(monkeypatch: pytest.MonkeyPatch) -> None:
