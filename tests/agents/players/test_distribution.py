@@ -19,7 +19,12 @@ from gymposium.replies.reading import get_reader, read_reply
 from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.modeling.forward import compute_completion_logits
 from gymposium_agents.models.loading import LoadedModel, load_model
-from gymposium_agents.players.distribution import compute_move_distributions, estimate_distributions, find_continuations
+from gymposium_agents.players.distribution import (
+    compute_move_distributions,
+    estimate_distributions,
+    find_continuations,
+    split_probabilities,
+)
 from gymposium_agents.players.player import LanguageModelPlayer
 
 GAME = load_game("tic_tac_toe")  # its moves are one token each
@@ -214,3 +219,12 @@ def test_continuations_follow_the_tree_of_legal_replies() -> None:
     assert find_continuations(replies, (4, 0, 7)) == ((1, 4), (0,), ())
     assert find_continuations(replies, (7, 1)) == ((1, 4), ())
     assert find_continuations([], (1,)) == ((),)
+
+
+def test_probabilities_are_split_over_the_tree_of_replies() -> None:
+    odds = {(1, 2, 0): 0.5, (1, 3, 0): 0.25, (4, 0): 0.25}
+    assert split_probabilities(odds, (1, 3, 0)) == ((0.75, 0.25), (pytest.approx(2 / 3), pytest.approx(1 / 3)), (1.0,))
+    assert split_probabilities(odds, (4, 0)) == ((0.75, 0.25), (1.0,))
+    for reply, probability in odds.items():  # their product is the probability of a reply
+        each = zip(reply, find_continuations(odds, reply), split_probabilities(odds, reply), strict=True)
+        assert math.prod(shares[ids.index(token)] for token, ids, shares in each) == pytest.approx(probability)

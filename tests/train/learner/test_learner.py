@@ -18,7 +18,7 @@ from tests.agents.modeling.largest_tensor import LargestTensor
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
-from gymposium_agents.players.distribution import find_continuations
+from gymposium_agents.players.distribution import find_continuations, split_probabilities
 from gymposium_train.config import DecoupledMismatch, Kl, Optimizer
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss, head
@@ -200,6 +200,34 @@ def test_imitation_with_legality_raises_unseen_legal_replies(model_directory: Pa
         return mine.score([(prompt, other)])[0][0] - before
 
     assert likelier(2.0) > likelier(0.0)
+
+
+def teach(prompt: tuple[int, ...], odds: dict[tuple[int, ...], float], reply: tuple[int, ...]) -> Demonstration:
+    return Demonstration(prompt, reply, find_continuations(odds, reply), split_probabilities(odds, reply))
+
+
+def test_imitating_drawn_replies_estimates_the_cross_entropy_with_the_teacher(model_directory: Path) -> None:
+    chat = load_model(model_directory).chat
+    prompt, replies = chat.prompt("x . o"), [chat.reply(move) for move in ("a1", "a2", "b2")]
+    odds = dict(zip(replies, (0.5, 0.2, 0.3), strict=True))
+    plain = learner(load_model(model_directory))
+    scores = plain.score([(prompt, reply) for reply in replies])
+    expected = -sum(p * sum(score) for p, score in zip(odds.values(), scores, strict=True))
+    estimates = [plain.imitate([teach(prompt, odds, reply)], 0.0)["train/sft_loss"] * len(reply) for reply in replies]
+    assert sum(p * one for p, one in zip(odds.values(), estimates, strict=True)) == pytest.approx(expected, rel=1e-4)
+
+
+def test_imitation_approaches_the_teachers_distribution(model_directory: Path) -> None:
+    chat = load_model(model_directory).chat
+    prompt, replies = chat.prompt("x . o"), [chat.reply(move) for move in ("a1", "b2", "c3")]
+    odds = dict(zip(replies, (0.6, 0.4, 0.0), strict=True))
+    mine = learner(load_model(model_directory), legality=1.0)
+    untaught = Demonstration(chat.prompt("o . x"), replies[2])
+    for step in range(60):
+        mine.imitate([teach(prompt, odds, replies[step % 2]), untaught], 3e-3)
+    found = [math.exp(sum(score)) for score in mine.score([(prompt, reply) for reply in replies])]
+    assert found == pytest.approx([0.6, 0.4, 0.0], abs=0.1)
+    assert math.exp(sum(mine.score([(untaught.prompt, untaught.completion)])[0])) > 0.9
 
 
 @pytest.mark.parametrize("layout", ["shared", "padded"])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Protocol
 
@@ -129,6 +129,20 @@ def find_continuations(replies: Iterable[Tokens], sampled: Tokens) -> tuple[Toke
     for place, token in enumerate(sampled):
         found.append(tuple(sorted({reply[place] for reply in left})))
         left = [reply for reply in left if reply[place] == token and len(reply) > place + 1]
+    return tuple(found)
+
+
+def split_probabilities(odds: Mapping[Tokens, float], sampled: Tokens) -> tuple[tuple[float, ...], ...]:
+    """Return, for each sampled token, the probability of each id in `find_continuations`, given the tokens before it.
+    `odds` are the probabilities of all replies, and `sampled` is one of them with a probability above 0."""
+    left, found = odds, []
+    for place, token in enumerate(sampled):
+        total = math.fsum(left.values())
+        share = dict.fromkeys(sorted({reply[place] for reply in left}), 0.0)
+        for reply, probability in left.items():
+            share[reply[place]] += probability / total
+        found.append(tuple(share.values()))
+        left = {reply: p for reply, p in left.items() if reply[place] == token and len(reply) > place + 1}
     return tuple(found)
 
 

@@ -125,8 +125,8 @@ class ForwardPasses:
         self, demonstrations: Sequence[Demonstration | Pair], legality: float
     ) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield each micro-batch's parts of two means over the completions' tokens at temperature 1: the negative
-        log-probability, and the same plus `legality` times the illegality. The parts of all micro-batches and processes
-        add up to the means. An optimizer step follows."""
+        log-probability, or the cross-entropy with a teacher's distribution, and the same plus `legality` times the
+        illegality. The parts of all micro-batches and processes add up to the means. An optimizer step follows."""
         counts = Counter(
             _make_demonstration_rows([Demonstration(*one) for one in demonstrations], legal=legality > 0.0)
         )
@@ -136,7 +136,8 @@ class ForwardPasses:
             assert scored.logprobs is not None
             often = [counts[sequence] * real for sequence in sequences for _ in range(sequence.sampled)]
             weights = torch.tensor(often, device=scored.logprobs.device) / total
-            mean = (compute_nll(scored.logprobs) * weights).sum()
+            loss = compute_nll(scored.logprobs) if scored.distillation is None else scored.distillation
+            mean = (loss * weights).sum()
             yield mean, mean if scored.illegality is None else mean + legality * (scored.illegality * weights).sum()
 
     @torch.no_grad()
@@ -199,12 +200,14 @@ def _make_completion_row(pair: Pair) -> Row:
 def _make_demonstration_rows(demonstrations: Sequence[Demonstration], *, legal: bool) -> Iterator[Row]:
     """Yield each conversation as a sequence."""
     for conversation in group_conversations(demonstrations):
-        last, noted = conversation[-1], legal and any(any(one.legal) for one in conversation)
+        last, taught = conversation[-1], any(one.taught for one in conversation)
+        noted = taught or (legal and any(any(one.legal) for one in conversation))
         spans = [
             Span(
                 len(one.prompt),
                 len(one.prompt) + len(one.completion),
                 legal=(one.legal or ((),) * len(one.completion)) if noted else (),
+                taught=(one.taught or ((),) * len(one.completion)) if taught else (),
             )
             for one in conversation
         ]

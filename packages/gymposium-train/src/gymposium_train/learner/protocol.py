@@ -23,6 +23,9 @@ class Demonstration(NamedTuple):
     completion: Tokens
     legal: tuple[Tokens, ...] = ()
     """The ids that would continue a legal reply at each token of the completion. Empty if unknown."""
+    taught: tuple[tuple[float, ...], ...] = ()
+    """A teacher's probabilities of the ids in `legal`, given the completion's tokens before them. The learner then
+    imitates these distributions instead of the completion's tokens. Empty without a teacher."""
 
 
 class ImitationScore(NamedTuple):
@@ -107,9 +110,10 @@ class Learner(Protocol):
         ...
 
     def imitate(self, demonstrations: Sequence[Demonstration | Pair], learning_rate: float) -> dict[str, float]:
-        """Do one SFT step: maximize the mean log-probability of the completions' tokens. With a legality weight, also
-        maximize that of the tokens that continue a legal reply, if a demonstration names them. Demonstrations that
-        continue the previous one are computed together with it. Returns metrics by name."""
+        """Do one SFT step: maximize the mean log-probability of the completions' tokens, or its mean over a teacher's
+        distributions if a demonstration has them. With a legality weight, also maximize that of the tokens that
+        continue a legal reply, if a demonstration names them. Demonstrations that continue the previous one are
+        computed together with it. Returns metrics by name."""
         ...
 
     def validate(self, demonstrations: Sequence[Demonstration]) -> ImitationScore:

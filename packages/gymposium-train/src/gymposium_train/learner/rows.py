@@ -34,6 +34,8 @@ class Span:
     legal: tuple[Tokens, ...] = ()
     """The ids that would have continued a legal reply at each token (`TurnTokens.legal`). Empty if the player did not
     note them."""
+    taught: tuple[tuple[float, ...], ...] = ()
+    """A teacher's probabilities of the ids in `legal`. Empty without a teacher."""
     value: float = 0.0
     """The critic's value of this turn before the update."""
     advantage: float = 0.0
@@ -68,6 +70,11 @@ class Row:
     def legal(self) -> list[Tokens]:
         """The ids that would have continued a legal reply at each place. Empty if no turn names them."""
         return [*chain.from_iterable(span.legal for span in self.spans)]
+
+    @property
+    def taught(self) -> list[tuple[float, ...]]:
+        """A teacher's probabilities of the ids in `legal` at each place. Empty if no turn has them."""
+        return [*chain.from_iterable(span.taught for span in self.spans)]
 
     @property
     def prompt(self) -> Tokens:

@@ -19,7 +19,12 @@ from gymposium_train.learner.head import Head
 from gymposium_train.learner.layouts import LAYOUTS
 from gymposium_train.learner.rows import Row
 from gymposium_train.learner.trunk import Trunk, check_split
-from gymposium_train.objective.terms import compute_entropy_among, compute_illegality
+from gymposium_train.objective.terms import (
+    compute_cross_entropy,
+    compute_entropy_among,
+    compute_illegality,
+    compute_nll,
+)
 
 
 class PlaceScores(NamedTuple):
@@ -37,6 +42,9 @@ class PlaceScores(NamedTuple):
     illegality: Tensor | None = None
     """[N]: the negative logarithm of the total probability of tokens that continue a legal reply. None if no sequence
     names them."""
+    distillation: Tensor | None = None
+    """[N]: the cross-entropy with a teacher's distributions, and the negative log-probabilities of tokens at places
+    without one. None if no sequence has a teacher's distributions."""
     is_likeliest: Tensor | None = None
     """[N]: whether each token is the most likely one. None if not requested."""
 
@@ -108,7 +116,13 @@ class Scorer(nn.Module):
             return scored
         of_legal, real = scores[:, 1:], among >= 0
         moves = compute_entropy_among(of_legal, real) if entropy else None
-        return scored._replace(move_entropy=moves, illegality=compute_illegality(of_legal, real))
+        scored = scored._replace(move_entropy=moves, illegality=compute_illegality(of_legal, real))
+        if (taught := _make_taught_tensor(sequences, among)) is None:
+            return scored
+        nll = compute_nll(scores[:, 0])
+        return scored._replace(
+            distillation=torch.where(taught.any(dim=-1), compute_cross_entropy(of_legal, taught), nll)
+        )
 
 
 def _make_legal_tensor(sequences: Sequence[Row], device: Any) -> Tensor | None:
@@ -119,3 +133,13 @@ def _make_legal_tensor(sequences: Sequence[Row], device: Any) -> Tensor | None:
     each = [ids for sequence in sequences for ids in sequence.legal or [()] * sequence.sampled]
     width = max(1, *map(len, each))
     return torch.tensor([[*ids, *[-1] * (width - len(ids))] for ids in each], device=device)
+
+
+def _make_taught_tensor(sequences: Sequence[Row], among: Tensor) -> Tensor | None:
+    """Return a teacher's probabilities of the ids `among` [N, W], with 0 for padding and at places without a teacher.
+    Returns None if no sequence has any."""
+    if not any(sequence.taught for sequence in sequences):
+        return None
+    width = among.shape[1]
+    each = [odds for sequence in sequences for odds in sequence.taught or [()] * sequence.sampled]
+    return torch.tensor([[*odds, *[0.0] * (width - len(odds))] for odds in each], device=among.device)

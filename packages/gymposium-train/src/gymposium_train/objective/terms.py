@@ -88,6 +88,16 @@ def compute_illegality(scores: Tensor, real: Tensor) -> Tensor:
     return -some.logsumexp(dim=-1).where(real.any(dim=-1), 0.0)
 
 
+def compute_cross_entropy(scores: Tensor, taught: Tensor) -> Tensor:
+    """Return the cross-entropy in nats of each distribution with a teacher's: [N, W] to [N].
+
+    `scores` are the log-probabilities of the tokens that continue a legal reply, and `taught` the teacher's
+    probabilities of these tokens, with 0 for padding. Each is a node of the tree of legal replies. By the chain rule,
+    the cross-entropy of distributions over replies is a sum over the nodes, times the teacher's probability of reaching
+    the node. Summed along one reply drawn from the teacher's distribution, it is therefore an unbiased estimate."""
+    return -(scores * taught).sum(dim=-1)
+
+
 def compute_value_loss(values: Tensor, targets: Tensor, old: Tensor | None = None, clip: float | None = None) -> Tensor:
     """Return the critic's squared error for each turn. All tensors are [T].
 

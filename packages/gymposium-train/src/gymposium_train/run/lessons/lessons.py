@@ -13,7 +13,7 @@ from gymposium.tasks.tools import Call, Tool
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.messages import CHARACTERS_PER_TOKEN, count_characters
 from gymposium_agents.chat.tokens import Message, Tokens
-from gymposium_agents.players.distribution import find_continuations
+from gymposium_agents.players.distribution import find_continuations, split_probabilities
 from gymposium_train.learner.protocol import Demonstration
 
 _BARE = READERS["move"]
@@ -31,6 +31,9 @@ class Lesson:
     """File and line of the lesson, for errors. Empty if it comes from a match."""
     legal: tuple[str, ...] | None = None
     """The legal moves at the reply, or None for free-text moves and files from other sources."""
+    taught: tuple[float, ...] = ()
+    """A teacher's probabilities of the legal moves. Empty without a teacher. The reply's move has been drawn from
+    them."""
     calls: tuple[Call, ...] = ()
     """The calls of the reply, written by the chat template."""
     tools: tuple[Tool, ...] = ()
@@ -99,7 +102,9 @@ def tokenize_lessons(
         # else the tree of legal replies does not cover this one, for example because it has thoughts
         guided = reply in legal
         unguided += not guided
-        demonstrations.append(Demonstration(prompt, reply, find_continuations(legal, reply) if guided else ()))
+        continued = find_continuations(legal, reply) if guided else ()
+        taught = split_probabilities(dict(zip(legal, lesson.taught, strict=True)), reply) if lesson.taught else ()
+        demonstrations.append(Demonstration(prompt, reply, continued, taught))
     if lessons and not demonstrations:
         raise BadOption(
             f"No reply of the cold start fits (of {len(lessons)}): with their prompts, they exceed the model's "
