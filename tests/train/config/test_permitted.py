@@ -26,12 +26,14 @@ FILE = {
     "evaluation": {"opponents": ["random", "lm:tiny?engine=http://elsewhere.example"]},
     "engine": {"kind": "vllm", "url": "http://elsewhere.example:8000"},
     "loggers": {"mlflow": {"tracking_uri": "https://elsewhere.example"}},
+    "teacher": "api:gpt?key=HOME",
     "model": {"name": "somebody/model", "trust_remote_code": True, "allow_pickle": True},
 }
 TYPED = {
     "reward": f'reward="{JUDGE}"',
     "stages": "stages=[{opponents={'api:gpt?key=HOME'=1.0}}]",
     "evaluation.opponents": 'evaluation.opponents=["lm:tiny?engine=http://elsewhere.example"]',
+    "teacher": "teacher='api:gpt?key=HOME'",
     "engine.url": "engine.url=http://elsewhere.example:8000",
     "loggers.mlflow.tracking_uri": "loggers.mlflow.tracking_uri=https://elsewhere.example",
     "model.trust_remote_code": "model.trust_remote_code=true",

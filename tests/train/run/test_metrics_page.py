@@ -50,7 +50,8 @@ def run_metrics(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> 
         "cold_start.epochs=1",
         "cold_start.validation=0.5",
     )
-    settings = {"all": EVERYTHING, "epochs": epochs, "replacing": REPLACING}
+    taught = ("teacher=cfr-5", "steps=0", "cold_start.steps=40", "cold_start.matches=", "cold_start.keep=")
+    settings = {"all": EVERYTHING, "epochs": epochs, "replacing": REPLACING, "taught": taught}
     runs = [start_run(folder / name, quick_config(*more)) for name, more in settings.items()]
     return {name for run in runs for entry in run.metrics() for name in entry} - {"stage", "step"}
 

@@ -42,4 +42,5 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         entry_point="gymposium_2048.expectimax:ExpectimaxPlayer",
         placeholders="with D from 1 to 6",
         examples=("expectimax-1",),
+        offered=("expectimax-2",),
     )

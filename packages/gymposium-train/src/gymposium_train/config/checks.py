@@ -14,6 +14,7 @@ from gymposium.util.visible import plural
 from gymposium_agents.chat.settings import TOOLS
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_train.config.backend_checks import find_backend_checks
+from gymposium_train.config.defaults import is_pretrained
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.references import find_missing, find_unknown
 from gymposium_train.config.root import TrainConfig
@@ -46,6 +47,7 @@ def find_contradictions(config: TrainConfig) -> Iterator[str]:
     """Yield a sentence for each combination of settings that makes no sense."""
     rules = chain(
         _list_run_rules(config),
+        _list_teacher_rules(config),
         _list_credit_rules(config),
         _list_tie_rules(config),
         _list_model_rules(config),
@@ -113,6 +115,47 @@ def _list_run_rules(config: TrainConfig) -> Iterator[Rule]:
     )
     for name, times in Counter(config.evaluation.opponents).items():
         yield Rule(times > 1, f"evaluation.opponents: duplicate opponent {name} ({times} times). Name it once.")
+
+
+def _list_teacher_rules(config: TrainConfig) -> Iterator[Rule]:
+    if not config.has_teacher:
+        return
+    start, cold = f"teacher = {config.teacher}", config.cold_start
+    yield Rule(
+        config.prompting.reply != "move",
+        f"{start}: it recommends moves, but with prompting.reply={config.prompting.reply}, replies contain other text. "
+        f"Set prompting.reply=move, or omit the teacher.",
+    )
+    yield Rule(
+        not config.games, f"{start}: without games, there are no decisions to ask it about. Name a game, or omit it."
+    )
+    yield Rule(
+        cold.steps == 0,
+        f"{start}: it is asked in the cold start, but cold_start.steps = 0. Set cold_start.steps, or omit the teacher.",
+    )
+    yield Rule(
+        bool(cold.data),
+        f"{start}: the cold start learns either from a teacher or from cold_start.data. Omit one of them.",
+    )
+    yield Rule(
+        config.sft is not None,
+        f"{start}: sft.weight imitates random players or files, which would undo what the teacher taught. Omit one of "
+        f"them.",
+    )
+    yield Rule(
+        config.control,
+        f"{start}: the control imitates random players or files, so it is no comparison. Turn off the control.",
+    )
+    yield Rule(
+        config.teacher.startswith("lm:") and is_pretrained(config.model),
+        f"{start}: a pretrained model cannot learn from the tokens of another model yet. Choose a teacher of moves, "
+        f"such as mcts-1000.",
+    )
+    yield Rule(
+        config.steps is None and cold.budget is not None and cold.budget >= config.budget,
+        f"cold_start.budget = {cold.budget}: it leaves nothing of budget={config.budget:g} for reinforcement learning. "
+        f"Lower it, or set steps=0 for distillation alone.",
+    )
 
 
 def _list_credit_rules(config: TrainConfig) -> Iterator[Rule]:

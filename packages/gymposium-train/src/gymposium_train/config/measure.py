@@ -35,6 +35,9 @@ class ColdStart(Settings):
 
     steps: int = Field(default=2_000, ge=0)
     """Maximum number of steps. 0 skips the cold start, for a model that already answers in the right form."""
+    budget: float | None = Field(default=None, gt=0.0)
+    """CPU seconds of a cold start with a teacher. By default, it takes half of the run's budget, or `steps` steps in a
+    run with a fixed number of steps. With `steps=0` for the whole run, it is distillation alone."""
     tune: Tune = "full"
     """The weights trained by imitation and by the control: all, or a LoRA (`model.lora`) that is merged into the model
     afterwards. A LoRA takes less memory, and less time if the frozen weights have 16 bits."""

@@ -14,7 +14,7 @@ from gymposium_train.config.backend_checks import find_backend_checks
 from gymposium_train.config.measure import IN_WORDS, ColdStart
 from gymposium_train.config.model import Model, find_architecture
 from gymposium_train.config.play import Stage
-from gymposium_train.config.root import TrainConfig
+from gymposium_train.config.root import AUTO_TEACHER, TrainConfig
 from gymposium_train.config.schedules import RunProgress, compute_growth
 
 
@@ -31,7 +31,7 @@ def outline_run(config: TrainConfig) -> dict[str, str]:
     return {
         "games": _describe_games(config, games),
         **find_backend_checks(config).outline(config),
-        "cold start": _describe_cold_start(cold, source),
+        "cold start": _describe_distillation(config) if config.has_teacher else _describe_cold_start(cold, source),
         "steps": _describe_steps(config),
         **({"opponents": opponents} if any(game.seats > 1 for game in games) else {}),
         "learning": f"credit {config.credit.kind}, objective {config.objective.kind}, reward {config.reward}",
@@ -56,6 +56,13 @@ def _describe_cold_start(cold: ColdStart, source: str) -> str:
     if cold.steps:
         return f"up to {quantity(cold.steps, 'step')} of {quantity(cold.batch, 'reply', 'replies')} from {source}"
     return "none"
+
+
+def _describe_distillation(config: TrainConfig) -> str:
+    cold, seconds = config.cold_start, config.cold_start_budget
+    length = quantity(cold.steps, "step") if seconds is None else f"{seconds:g} CPU seconds"
+    teacher = "a teacher that suits the games" if config.teacher == AUTO_TEACHER else config.teacher
+    return f"{length} of {quantity(cold.batch, 'reply', 'replies')} recommended by {teacher}"
 
 
 def _describe_lessons(cold: ColdStart) -> str:

@@ -22,7 +22,7 @@ from gymposium.plugins.specs import ConfiguredSpec
 from gymposium.rewards.grammar import check_named_reward
 from gymposium_agents.engines.vllm.settings import is_loopback
 from gymposium_train.config.overrides import Override
-from gymposium_train.config.root import TrainConfig
+from gymposium_train.config.root import AUTO_TEACHER, TrainConfig
 from gymposium_train.util.settings import Settings
 
 _OWN = ("self", "past")
@@ -69,6 +69,8 @@ def _list_checks(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, Ch
     opponents = [name for stage in config.stages for name in stage.opponents if name not in _OWN]
     yield from ((("stages",), name, _check_player) for name in opponents)
     yield from ((("evaluation", "opponents"), name, _check_player) for name in config.evaluation.opponents)
+    if config.has_teacher and config.teacher != AUTO_TEACHER:
+        yield ("teacher",), config.teacher, _check_player
     yield from ((("cold_start", "data"), file, _make_check("it opens a file")) for file in config.cold_start.data)
     plugins = host()
     tables: dict[str, Mapping[str, ConfiguredSpec]] = {

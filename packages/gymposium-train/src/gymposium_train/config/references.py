@@ -23,7 +23,7 @@ from gymposium_agents.chat.settings import TOOLS, find_reply_form
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.files import check_target_names
 from gymposium_agents.players.synth import Keep
-from gymposium_train.config.root import TrainConfig
+from gymposium_train.config.root import AUTO_TEACHER, TrainConfig
 from gymposium_train.config.stages import PAST, SELF, check_stages
 from gymposium_train.util.processes import count_local_processes
 
@@ -43,7 +43,8 @@ def find_unknown(config: TrainConfig) -> Iterator[str]:
                 f"takes free text and has no list of them. Omit the weight. kl.weight or a higher "
                 f"prompting.temperature also keep the policy exploring."
             )
-        if config.cold_start.steps and not config.cold_start.data and not game.spec.plays_at_random:
+        taught = config.cold_start.data or config.has_teacher
+        if config.cold_start.steps and not taught and not game.spec.plays_at_random:
             yield (
                 f"cold_start.steps = {config.cold_start.steps}: by default, a cold start imitates random play, which "
                 f"is not possible in {game.name} because it takes free text. Name chat files from gymposium synth in "
@@ -64,6 +65,8 @@ def find_unknown(config: TrainConfig) -> Iterator[str]:
     for where, name in _list_opponents(config) if shared else ():
         if not _is_model(name):
             yield from _report_error(where, _check_opponent, name, shared)
+    if config.has_teacher and config.teacher != AUTO_TEACHER and not _is_model(config.teacher):
+        yield from _report_error("teacher", _check_teacher, config.teacher, games)
     if len(games) == len(config.games):
         yield from _report_error("stages", check_stages, config.stages, games)
 
@@ -77,6 +80,20 @@ def _check_opponent(name: str, games: Iterable[Game]) -> None:
     player = make_player(name)
     reject_person("opponent", [name])
     for game in games:
+        check_plays(player, game)
+
+
+def _check_teacher(name: str, games: Iterable[Game]) -> None:
+    """Raise `GymposiumError` for an unknown player, a person, and a player that does not play one of the games. Also
+    raise it for games without lists of legal moves."""
+    player = make_player(name)
+    reject_person("teacher", [name])
+    for game in games:
+        if game.spec.free_text or game.spec.tools:
+            raise BadOption(
+                f"{name} recommends legal moves, but {game.name} has no list of them. Omit the teacher, or choose "
+                f"another game."
+            )
         check_plays(player, game)
 
 
@@ -98,7 +115,8 @@ def _check_loggers(options: Mapping[str, Mapping[str, Any]]) -> None:
 def find_missing(config: TrainConfig) -> Iterator[str]:
     """Yield a sentence for each missing opponent model, and for each package missing to load it. May use the hub, and
     loads the models."""
-    for where, name in _list_opponents(config):
+    teachers = [("teacher", config.teacher)] if config.has_teacher else []
+    for where, name in (*_list_opponents(config), *teachers):
         if _is_model(name):
             yield from _report_error(where, make_player, name)
 

@@ -34,6 +34,10 @@ from gymposium_train.objective.ppo import PpoSettings
 from gymposium_train.objective.protocol import ObjectiveSettings
 from gymposium_train.util.settings import Settings
 
+NO_TEACHER, AUTO_TEACHER = "none", "auto"
+"""The values of `teacher` for a run without a teacher, and for one that chooses it."""
+TEACHER_SHARE = 0.5
+"""Default share of the budget for a cold start with a teacher."""
 THINKING_TEMPERATURE = 0.6
 """Temperature in evaluations of thinking models, as recommended by Qwen3's authors."""
 
@@ -58,6 +62,11 @@ class TrainConfig(Settings):
     reward: str = "returns"
     """The reward to learn from: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)` … It does not affect the
     evaluation."""
+    teacher: str = NO_TEACHER
+    """The player to learn from in the cold start, in place of random players: `exact`, `mcts-1000`, `cfr-500`,
+    `expectimax-2`, `lm:MODEL`, `api:MODEL` or any other player of the games. It recommends moves in the states that the
+    model itself reaches, and sees only what its seat sees. `auto`: the strongest fast one that suits the games and the
+    opponents, if any. `none`: no teacher."""
     control: bool = False
     """Whether to also spend the CPU time of reinforcement learning on more SFT, for comparison."""
     model: Model = Field(default_factory=Model)
@@ -100,6 +109,18 @@ class TrainConfig(Settings):
         default = THINKING_TEMPERATURE if self.prompting.thinking else 0.0
         temperature = self.evaluation.temperature
         return self.prompting.player_settings(default if temperature is None else temperature)
+
+    @property
+    def has_teacher(self) -> bool:
+        """Whether the cold start has a teacher."""
+        return self.teacher != NO_TEACHER
+
+    @property
+    def cold_start_budget(self) -> float | None:
+        """CPU seconds of a cold start with a teacher. None if `cold_start.steps` ends it."""
+        if self.cold_start.budget is not None:
+            return self.cold_start.budget
+        return TEACHER_SHARE * self.budget if self.steps is None else None
 
     @property
     def game_shares(self) -> tuple[float, ...]:

@@ -15,7 +15,8 @@ from gymposium_train.backends.local_model import LocalModel, load_imitator
 from gymposium_train.backends.models import find_cold_start_model
 from gymposium_train.config.directory import is_complete
 from gymposium_train.learner.protocol import Demonstration
-from gymposium_train.run.cold_start import LOT_STEPS, iterate_batches, iterate_lots, iterate_tokenized_lots
+from gymposium_train.run.cold_start import LOT_STEPS, iterate_lots, iterate_tokenized_lots
+from gymposium_train.run.imitating import iterate_batches
 from gymposium_train.run.lessons import imitate_batches
 from gymposium_train.run.live import summarize_metrics
 from gymposium_train.run.under_way import RunContext

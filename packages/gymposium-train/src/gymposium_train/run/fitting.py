@@ -22,6 +22,7 @@ from gymposium_train.config.small_model import resolve_small_model
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.run.lessons import read_files
 from gymposium_train.run.passes import choose_parallel, choose_passes
+from gymposium_train.run.teachers import resolve_teacher
 from gymposium_train.util.settings import Settings
 
 MATCHES = 32
@@ -60,13 +61,14 @@ class _MeasuringPlayer(RandomPlayer):
 
 
 def fit_config(config: TrainConfig) -> TrainConfig:
-    """Fill in omitted settings that follow from the config's games and model. These are `prompting.max_tokens`,
+    """Fill in omitted settings that follow from the config's games and model, and the teacher if it is `auto`. Omitted
+    settings are `prompting.max_tokens`,
     `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale`. A model made by the run also gets
     `model.small.prose` and, with tools, `prompting.context`. Free-text games without tools determine only
     `model.small.prose`, because random players cannot play them. `optimizer.layout`, `optimizer.checkpointing` and
     `optimizer.token_budget` follow from the model and the memory, and with several processes also
     `optimizer.parallel`."""
-    return choose_passes(choose_parallel(_fit_to_games(resolve_small_model(config))))
+    return choose_passes(choose_parallel(_fit_to_games(resolve_small_model(resolve_teacher(config)))))
 
 
 def _fit_to_games(config: TrainConfig) -> TrainConfig:
@@ -77,7 +79,7 @@ def _fit_to_games(config: TrainConfig) -> TrainConfig:
     if not (isinstance(critic, Critic) and critic.scale is None and config.reward == "returns"):
         critic = None  # no critic, or its scale is known
     cold = config.cold_start
-    chooses = cold.keep is None and cold.steps > 0 and not cold.data
+    chooses = cold.keep is None and cold.steps > 0 and not cold.data and not config.has_teacher
     if not games or not (left_out or critic or chooses):
         return config
     seen = [measure_game(game, find_reply_form(prompting.reply)) for game in games]

@@ -81,6 +81,8 @@ def _execute_run(
 ) -> None:
     """Do all stages of a run, with its loggers. The run can be resumed after an error or a `KeyboardInterrupt`."""
     print_message(f"Run directory: {directory.path}")
+    if config.has_teacher:
+        print_message(f"Teacher: {config.teacher}")
     if config.model.name is not None and config.backend.kind == "local":
         checkpointing = ", with checkpointing" if config.optimizer.checkpointing else ""
         print_message(f"Model: {find_title(config.model.name) or config.model.name}")

@@ -15,13 +15,12 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
 from gymposium.records import record_matches
 from gymposium.records.trajectories import Trajectory
-from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader
 from gymposium.rewards.match import split_return
 from gymposium.util.streams import stream
-from gymposium_agents.chat.context import Exchange, list_template_tools, parse_context as context_called
 from gymposium_train.config import Keep
 from gymposium_train.run.lessons.lessons import Lesson
+from gymposium_train.run.lessons.writing import LessonWriter
 
 BEST_SHARE = 0.25
 """Share of the matches to take moves from in a single-player game: those with the best returns."""
@@ -33,8 +32,6 @@ LEAST = 16
 MOST = 64
 """Maximum number of moves played per lesson wanted. A lot that reaches it ends with fewer lessons."""
 
-_PAST = "random author"
-
 
 class RandomAuthor:
     """A uniform random player that records lessons for a language model. The trace of each reply is a lesson: the
@@ -42,27 +39,17 @@ class RandomAuthor:
 
     name = RandomPlayer.name
 
-    def __init__(self, style: Style, reader: Reader, context: str) -> None:
-        self._random = RandomPlayer()
+    def __init__(self, style: Style, writer: LessonWriter) -> None:
+        self._random, self._writer = RandomPlayer(), writer
         self.reader = self._random.reader
         self.style: Style = style
-        self._model_reader = reader
-        self._context = context_called(context)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         replies = self._random.act(asks)
         for ask, reply in zip(asks, replies, strict=True):
-            now = Exchange.from_ask(ask, get_prompt(ask.game, self.style, self._model_reader))
-            past: list[Exchange] = ask.memory.setdefault(_PAST, [])
-            answered = now.answered(reply.text, self._model_reader)
-            reply.trace = Lesson(
-                tuple(self._context.messages(past, now)),
-                answered.said["content"],
-                legal=None if ask.legal_moves is None else tuple(ask.legal_moves),
-                calls=answered.calls,
-                tools=list_template_tools(self._model_reader, ask.game),
-            )
-            past.append(answered)
+            now = self._writer.show(ask)
+            reply.trace = self._writer.write(ask, now, reply.text)
+            self._writer.remember(ask, now, reply.text)
         return replies
 
 
@@ -85,7 +72,7 @@ class RandomPlay:
     ) -> None:
         """`each` is called with every finished match. `matches` limits the number of matches. By default it is
         unlimited."""
-        self._game, self._author = game, RandomAuthor(style, reader, context)
+        self._game, self._author = game, RandomAuthor(style, LessonWriter(style, reader, context))
         self._seed, self._tag, self._each, self._keep, self._matches = seed, tag, each, keep, matches
         self._played = 0
         self._newest: list[Lesson] = []

@@ -1,0 +1,126 @@
+"""A cold start with a teacher: on-policy distillation.
+
+The student plays, the teacher labels its decisions with distributions over the legal moves, and the student imitates
+them (DAgger: Ross et al., 2011, arXiv 1011.0686; Agarwal et al., 2024, arXiv 2306.13649). The first lot is played by
+the teacher and a random player, because there is no student yet. The last steps imitate earlier lots again."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+
+from gymposium.match import MatchResult
+from gymposium.players.grammar import make_player
+from gymposium_agents.chat.settings import find_reply_form
+from gymposium_train.backends.protocol import LearningModel
+from gymposium_train.config import TrainConfig
+from gymposium_train.learner.protocol import Demonstration
+from gymposium_train.run.imitating import ImitationStage, Lots, report_problems, tokenize_lots
+from gymposium_train.run.lessons import Lesson, Student, TaughtCounts, TaughtPlay, answer_lessons, mix_batches
+from gymposium_train.run.live import StageBar
+from gymposium_train.run.under_way import RunContext
+
+PASSES = 3
+"""Average number of times that each lesson of a lot is imitated."""
+FIRST_LESSONS, LESSONS = 1024, 352
+"""Number of lessons in the first lot and in each later one, shared between the games."""
+WARM_UP_SHARE = 0.15
+"""Maximum share of the cold start's steps that imitate the first lot."""
+PLAY_SHARE = 0.9
+"""Share of the cold start after which no more matches are played."""
+REPEATED = 20_000
+"""Number of lessons of each game that are imitated again after `PLAY_SHARE`."""
+_TAG = "cold-start"
+
+
+class TaughtLots:
+    """Lots of lessons from a teacher, each with the same number of lessons for each game."""
+
+    def __init__(self, run: RunContext, each: Callable[[MatchResult], object]) -> None:
+        """`each` is called with every finished match."""
+        config, games = run.config, len(run.games)
+        self._plays = [
+            TaughtPlay(
+                game,
+                make_player(config.teacher),
+                config.prompting.prompt,
+                find_reply_form(config.prompting.reply),
+                config.stages[0].opponents,
+                seed=config.seed,
+                tag=f"{_TAG}-{game.name}" if games > 1 else _TAG,
+                context=config.prompting.context,
+                each=each,
+            )
+            for game in run.games
+        ]
+        most = math.inf if config.cold_start_budget is not None else _count_lessons(config)
+        self._first = math.ceil(min(FIRST_LESSONS, WARM_UP_SHARE * most) / games)
+        self._later = math.ceil(min(LESSONS, WARM_UP_SHARE * most) / games)
+
+    def first(self) -> Lots:
+        """Return the lot that needs no student."""
+        return [play.lot(self._first, None)[0] for play in self._plays]
+
+    def later(self, student: Student) -> tuple[Lots, TaughtCounts]:
+        """Return the next lot, and how the student answered in its matches."""
+        lots: list[list[Lesson]] = []
+        counts = []
+        for play in self._plays:
+            lessons, count = play.lot(self._later, student)
+            lots.append(lessons)
+            counts.append(count)
+        return lots, TaughtCounts(*map(sum, zip(*counts, strict=True)))
+
+
+def _count_lessons(config: TrainConfig) -> int:
+    """Return the number of lessons of a cold start with a fixed number of steps."""
+    return config.cold_start.steps * config.cold_start.batch // PASSES
+
+
+def distill(run: RunContext, model: LearningModel, lots: TaughtLots, first: Lots, bar: StageBar, began: float) -> None:
+    """Imitate the teacher for the cold start's CPU seconds or steps, and save the model. `first` is the first lot, and
+    `began` the CPU time of the process before it."""
+    config, settings = run.config, run.config.cold_start
+    stage, seconds = ImitationStage(run, model, bar, began), config.cold_start_budget
+    student = partial(answer_lessons, model, config.prompting)
+    recent = [deque[Demonstration](maxlen=REPEATED) for _ in run.games]
+
+    def progress(step: int) -> float:
+        return step / settings.steps if seconds is None else min(1.0, stage.spent / seconds)
+
+    def iterate_material() -> Iterator[list[Demonstration]]:
+        step, lot = 0, first
+        while True:
+            tokens = tokenize_lots(run, lot, model)
+            for new, before in zip(tokens, recent, strict=True):
+                stage.counts.update(new.count())
+                before.extend(new.demonstrations)
+            if not step:
+                report_problems(run, stage.counts)
+            steps = math.ceil(PASSES * sum(map(len, lot)) / settings.batch)
+            yield from islice(_mix([new.demonstrations for new in tokens], step), steps)
+            step += steps
+            stage.measure_curve(step)
+            if progress(step) >= PLAY_SHARE:
+                break
+            lot, counts = lots.later(student)
+            stage.measured.update(_describe_answers(counts))
+        yield from _mix([[*before] for before in recent], step)
+
+    def _mix(each: list[list[Demonstration]], step: int) -> Iterator[list[Demonstration]]:
+        return mix_batches(each, settings.batch, config.seed, first=step)
+
+    stage.take_steps(iterate_material(), progress, None if seconds is None else lambda: int(stage.spent))
+
+
+def _describe_answers(counts: TaughtCounts) -> dict[str, float]:
+    """Return the metrics of a student's answers."""
+    if not counts.answers:
+        return {}
+    return {
+        "train/sft_failed": counts.failed / counts.answers,
+        "train/teacher_agreement": counts.agreed / counts.answers,
+    }

@@ -1,0 +1,120 @@
+"""The choice of a teacher for the games of a run (`teacher=auto`)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from gymposium.analysis.exact.graph import check_small
+from gymposium.analysis.exact.minimax import Minimax
+from gymposium.analysis.exact.players import CfrPlayer, ExactPlayer
+from gymposium.analysis.exact.size import MOST_UNASKED
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Game
+from gymposium.games.registry import load_game
+from gymposium.match import MatchJob, play
+from gymposium.players.grammar import make_player
+from gymposium.players.mcts import MctsPlayer
+from gymposium.players.protocol import Ask, DistributionPlayer, Reply, check_plays
+from gymposium.players.random import RandomPlayer
+from gymposium.players.teaching import ask_teacher
+from gymposium.plugins.host import host
+from gymposium.plugins.names import parse_name
+from gymposium_train.config import TrainConfig
+from gymposium_train.config.root import AUTO_TEACHER, NO_TEACHER
+from gymposium_train.config.stages import PAST, SELF
+
+SECONDS = 0.003
+"""Maximum CPU seconds of a search per decision. Imitating its recommendation takes about twice as long."""
+SIMULATIONS = (1000, 400, 200, 100)
+"""Numbers of simulations to choose from."""
+ITERATIONS = 500
+"""Number of iterations of CFR+."""
+MATCHES = 4
+"""Number of random matches in which a search is timed."""
+TIMED_SECONDS = 1.0
+"""CPU seconds after which a search has been timed."""
+
+
+def resolve_teacher(config: TrainConfig) -> TrainConfig:
+    """Return the config with a player's name in place of `teacher=auto`, or without a teacher if none suits."""
+    if config.teacher != AUTO_TEACHER:
+        return config
+    games = [load_game(name) for name in config.games]
+    plays_itself = all({SELF, PAST}.issuperset(stage.opponents) for stage in config.stages)
+    finders = (_find_exact, _find_specialist, _find_search, _find_equilibrium if plays_itself else _find_nothing)
+    found = (name for find in finders for name in find(games))
+    return config.model_copy(update={"teacher": next(found, NO_TEACHER)})
+
+
+def _find_exact(games: Sequence[Game]) -> Iterator[str]:
+    """Yield exact play if all games are small."""
+    with suppress(GymposiumError):
+        for game in games:
+            ExactPlayer().check_game(game)
+            Minimax(game, 0, MOST_UNASKED, every=True).value(game.new(0))
+        yield ExactPlayer.name
+
+
+def _find_specialist(games: Sequence[Game]) -> Iterator[str]:
+    """Yield players that were made for these games and know their move probabilities, if nothing is hidden."""
+    if any(game.spec.information == "imperfect" for game in games):
+        return
+    bases = {parse_name(game.name)[0] for game in games}
+    for spec in host().opponents.values():
+        if bases.issubset(spec.games) and not spec.opens:
+            for name in spec.offers():
+                if isinstance(make_player(name), DistributionPlayer):
+                    yield name
+
+
+def _find_search(games: Sequence[Game]) -> Iterator[str]:
+    """Yield the search with the most simulations that is fast enough, in games with perfect information."""
+    if any(game.spec.information == "imperfect" for game in games):
+        return
+    least = SIMULATIONS[-1]
+    with suppress(GymposiumError):
+        seconds = max(_time_search(game, least) for game in games)
+        yield from (f"mcts-{count}" for count in SIMULATIONS if seconds * count / least <= SECONDS)
+
+
+def _find_equilibrium(games: Sequence[Game]) -> Iterator[str]:
+    """Yield CFR+ if all games have hidden information and are small."""
+    player = CfrPlayer(ITERATIONS)
+    with suppress(GymposiumError):
+        for game in games:
+            player.check_game(game)
+            check_small(game)
+        yield player.name
+
+
+def _find_nothing(games: Sequence[Game]) -> Iterator[str]:
+    """Yield nothing: an equilibrium does not exploit a fixed opponent."""
+    yield from ()
+
+
+def _time_search(game: Game, simulations: int) -> float:
+    """Return the mean CPU seconds of a search per decision in random matches."""
+    search = MctsPlayer(simulations)
+    check_plays(search, game)
+    player = _TimedTeacher(search)
+    for _ in play(MatchJob(f"teacher-{n}", game, [player] * game.seats, n, player_seed=n) for n in range(MATCHES)):
+        pass
+    return player.seconds / player.decisions
+
+
+class _TimedTeacher(RandomPlayer):
+    """A uniform random player that measures how long a teacher takes at its decisions."""
+
+    def __init__(self, teacher: MctsPlayer) -> None:
+        self._teacher = teacher
+        self.seconds, self.decisions = 0.0, 0
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        if self.seconds < TIMED_SECONDS:
+            began = time.process_time()
+            ask_teacher(self._teacher, asks[:1])
+            self.seconds += time.process_time() - began
+            self.decisions += 1
+        return super().act(asks)

@@ -1,0 +1,160 @@
+"""Cold starts with a teacher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Style
+from gymposium.games.registry import load_game
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.protocol import Ask, Reply
+from gymposium.players.teaching import recommend_moves
+from gymposium.records import read_records
+from gymposium.replies.reading import READERS, Reading
+from gymposium_train.config import Stage, TrainConfig
+from gymposium_train.config.directory import RunDirectory
+from gymposium_train.run.lessons import Lesson, TaughtPlay
+from gymposium_train.run.start import start_run
+from gymposium_train.run.teachers import resolve_teacher
+
+UNTAUGHT = ("cold_start.matches", "cold_start.keep")
+"""Settings of random play, which have no effect with a teacher."""
+
+
+class CountingTeacher:
+    """A teacher that recommends the last legal move and counts its asks."""
+
+    name = "last"
+    reader = READERS["move"]
+    style: Style = "compact"
+
+    def __init__(self, *, silent: bool = False) -> None:
+        self.asked: list[tuple[int, str]] = []
+        self._silent = silent
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        raise AssertionError("it teaches without playing")
+
+    def teach(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+        self.asked += [(ask.seat, ask.view) for ask in asks]
+        moves = [ask.legal_moves or [] for ask in asks]
+        return [recommend_moves(legal, [*[0.0] * (len(legal) - 1), float(not self._silent)]) for legal in moves]
+
+
+def make_play(teacher: Any, game: str = "tic_tac_toe", **opponents: float) -> TaughtPlay:
+    shares = opponents or {"random": 1.0}
+    return TaughtPlay(load_game(game), teacher, "compact", READERS["move"], shares, seed=3, tag="t")
+
+
+def answer_first(lessons: Sequence[Lesson], streams: Iterator[Any]) -> list[Reading | None]:
+    return [Reading("move", (lesson.legal or ("",))[0]) for lesson in lessons]
+
+
+def answer_nonsense(lessons: Sequence[Lesson], streams: Iterator[Any]) -> list[Reading | None]:
+    return [Reading("unparsable") for _ in lessons]
+
+
+def test_lessons_carry_the_teachers_distribution() -> None:
+    play = make_play(CountingTeacher())
+    lessons, counts = play.lot(100, None)
+    assert len(lessons) >= 100
+    assert counts.answers == 0
+    for lesson in lessons:
+        assert lesson.legal
+        assert lesson.reply == lesson.legal[-1]
+        assert lesson.taught == (*[0.0] * (len(lesson.legal) - 1), 1.0)
+
+
+def test_each_view_is_labeled_once() -> None:
+    teacher = CountingTeacher()
+    play = make_play(teacher)
+    lessons = [lesson for _ in range(3) for lesson in play.lot(200, answer_first)[0]]
+    assert len({*teacher.asked}) == len(teacher.asked) < len(lessons)
+
+
+def test_student_plays_one_seat_against_the_runs_opponents() -> None:
+    teacher = CountingTeacher()
+    _, counts = make_play(teacher, random=1.0).lot(300, answer_first)
+    assert counts.failed == 0
+    assert 0.8 < counts.answers / 300 < 1.0
+    assert counts.agreed < counts.answers
+    alone = make_play(teacher, "kuhn_poker", random=1.0).lot(300, answer_first)[1]  # hidden information: all seats
+    assert 0.2 < alone.answers / 300 < 0.4
+
+
+def test_failed_answers_are_counted_and_replaced() -> None:
+    play = make_play(CountingTeacher(), self=1.0)
+    lessons, counts = play.lot(50, answer_nonsense)
+    assert len(lessons) >= 50
+    assert counts.failed == counts.answers > 0
+
+
+def test_teacher_without_recommendations_is_refused() -> None:
+    with pytest.raises(GymposiumError, match="recommends no move in random matches of tic_tac_toe"):
+        make_play(CountingTeacher(silent=True)).lot(10, None)
+
+
+@pytest.fixture(scope="module")
+def distilled(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> RunDirectory:
+    config = quick_config(
+        "teacher=cfr-20",
+        "steps=0",
+        "cold_start.steps=120",
+        without=(*UNTAUGHT, "rollout", "credit", "checkpoints", "evaluation.every", "model.lora", "model.tune"),
+    )
+    return start_run(tmp_path_factory.mktemp("runs") / "distilled", config)
+
+
+def test_run_without_reinforcement_distills_the_teacher(distilled: RunDirectory) -> None:
+    metrics = distilled.metrics()
+    assert [entry["stage"] for entry in metrics] == ["cold_start"] * 120
+    assert metrics[-1]["train/teacher_agreement"] > 0.5
+    assert metrics[-1]["train/sft_failed"] < 0.2
+    assert metrics[-1]["train/sft_loss"] < metrics[0]["train/sft_loss"]
+    assert set(distilled.results()["evaluations"]) == {"cold start", "anchor random"}
+    records = [record for _, record in read_records(distilled.matches("cold_start"))]
+    assert {name for record in records for name in record.players} == {"student"}  # type: ignore[union-attr]
+
+
+def test_interrupted_distillation_begins_again(distilled: RunDirectory, tmp_path: Path, quick_config: Any) -> None:
+    config = RunDirectory.open(distilled.path)[1]
+    again = start_run(tmp_path / "again", config)
+    assert (again.cold_start / "model.safetensors").read_bytes() == (
+        distilled.cold_start / "model.safetensors"
+    ).read_bytes()
+
+
+def test_reinforcement_follows_within_the_budget(tmp_path: Path, quick_config: Any) -> None:
+    config = quick_config(
+        "teacher=exact", 'games=["tic_tac_toe"]', "budget=6", "steps=", without=(*UNTAUGHT, "cold_start.steps")
+    )
+    results = start_run(tmp_path / "run", config).results()
+    assert 3.0 <= results["cold_start_cpu_seconds"] < 6.0
+    assert results["steps"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("games", "opponent", "teacher"),
+    [
+        (("tic_tac_toe",), "random", "exact"),
+        (("2048",), "random", "expectimax-2"),
+        (("kuhn_poker",), "random", "none"),
+        (("kuhn_poker", "leduc_poker"), "self", "cfr-500"),
+        (("tic_tac_toe", "kuhn_poker"), "random", "none"),
+    ],
+)
+def test_automatic_teacher_suits_games_and_opponents(games: tuple[str, ...], opponent: str, teacher: str) -> None:
+    stages = (Stage(opponents={opponent: 1.0}),)
+    assert resolve_teacher(TrainConfig(games=games, teacher="auto", stages=stages)).teacher == teacher
+
+
+def test_automatic_search_is_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = TrainConfig(games=("connect_four",), teacher="auto")
+    for seconds, teacher in ((0.0001, "mcts-1000"), (0.001, "mcts-200"), (0.01, "none")):
+        monkeypatch.setattr("gymposium_train.run.teachers._time_search", lambda game, count, s=seconds: s)
+        assert resolve_teacher(config).teacher == teacher
