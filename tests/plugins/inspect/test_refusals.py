@@ -8,7 +8,7 @@ import pytest
 from inspect_ai import Task
 from inspect_ai.dataset import Sample
 
-from gymposium.errors import BadOption, GymposiumError, UnknownName
+from gymposium.errors import BadOption, GymposiumError, UnknownName, WrongType
 from gymposium_inspect import make_samples, match, outcome, play, world
 
 from .scripted import evaluated
@@ -18,14 +18,14 @@ from .scripted import evaluated
     ("args", "reason"),
     [
         ({"game": "tic_tac_to"}, "tic_tac_toe"),
-        ({"game": "tic_tac_toe", "matches": 0}, "from 1"),
+        ({"game": "tic_tac_toe", "matches": 0}, "must be at least 1"),
         ({"game": "tic_tac_toe", "matches": 2.5}, "integer"),
         ({"game": "tic_tac_toe", "matches": 3}, "Use a multiple of 2"),
         ({"game": "tic_tac_toe", "seed": "one"}, "integer"),
         ({"game": "tic_tac_toe", "seat": 2}, "from 0 to 1"),
         ({"game": "tic_tac_toe", "seat": "first"}, "use all"),
         ({"game": "tic_tac_toe", "opponent": "mcts"}, "mcts-N"),
-        ({"game": "tic_tac_toe", "opponent": ["random", "random"]}, "2 players for 1 other seats"),
+        ({"game": "tic_tac_toe", "opponent": ["random", "random"]}, "2 players for 1 other seat"),
         ({"game": "tic_tac_toe", "on_illegal": "ignore"}, "forfeit, random"),
         ({"game": "tic_tac_toe", "prompt": "long"}, "'full' or 'compact'"),
         ({"game": "tic_tac_toe", "reply": "prose"}, "move, tags, json"),
@@ -45,7 +45,7 @@ def test_unplayable_worlds_are_refused() -> None:
         world("mial")
     with pytest.raises(BadOption, match="tic_tac_toe has no tools"):
         world("tic_tac_toe")
-    with pytest.raises(BadOption, match="from 1"):
+    with pytest.raises(BadOption, match="must be at least 1"):
         world("echoes", matches=-1)
     with pytest.raises(BadOption, match=r"describes its arguments with \$defs, \$ref, which Inspect cannot declare"):
         world("echoes(schema=reference)")
@@ -65,5 +65,5 @@ def test_solver_requires_match_samples() -> None:
     log = evaluated(Task(dataset=[Sample("Hello")], solver=play(), scorer=outcome()), status="error")
     assert log.error is not None
     assert "Make the dataset with gymposium_inspect.make_samples()" in log.error.message
-    with pytest.raises(BadOption, match="from 1"):
+    with pytest.raises(WrongType, match="must be an integer, not False"):
         make_samples("tic_tac_toe", matches=False)
