@@ -108,7 +108,7 @@ class Turn:
     """Repairs that a lenient reader made to the reply."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class MatchResult:
     """The result of a match that ended or broke off."""
 
