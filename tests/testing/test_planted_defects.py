@@ -810,6 +810,7 @@ def test_every_check_function_is_registered() -> None:
                 inspect.isfunction(value)
                 and value.__module__ == module.__name__
                 and "effort" in inspect.signature(value).parameters
+                and inspect.signature(value).return_annotation == "None"
                 and not name.startswith("_")
             ):
                 written.add(name)

@@ -30,7 +30,7 @@ FIRST_LESSONS, LESSONS = 1024, 352
 WARM_UP_SHARE = 0.15
 """Maximum share of the cold start's steps that imitate the first lot."""
 PLAY_SHARE = 0.9
-"""Share of the cold start after which no more matches are played."""
+"""Share of the cold start that plays new matches."""
 REPEATED = 20_000
 """Number of lessons of each game that are imitated again after `PLAY_SHARE`."""
 _TAG = "cold-start"

@@ -32,9 +32,9 @@ SIMULATIONS = (1000, 400, 200, 100)
 ITERATIONS = 500
 """Number of iterations of CFR+."""
 MATCHES = 4
-"""Number of random matches in which a search is timed."""
+"""Number of random matches that time a search."""
 TIMED_SECONDS = 1.0
-"""CPU seconds after which a search has been timed."""
+"""Enough CPU seconds of searching to time it."""
 
 
 def resolve_teacher(config: TrainConfig) -> TrainConfig:
@@ -43,7 +43,9 @@ def resolve_teacher(config: TrainConfig) -> TrainConfig:
         return config
     games = [load_game(name) for name in config.games]
     plays_itself = all({SELF, PAST}.issuperset(stage.opponents) for stage in config.stages)
-    finders = (_find_exact, _find_specialist, _find_search, _find_equilibrium if plays_itself else _find_nothing)
+    finders = [_find_exact, _find_specialist, _find_search]
+    if plays_itself:  # an equilibrium does not exploit a fixed opponent
+        finders.append(_find_equilibrium)
     found = (name for find in finders for name in find(games))
     return config.model_copy(update={"teacher": next(found, NO_TEACHER)})
 
@@ -87,11 +89,6 @@ def _find_equilibrium(games: Sequence[Game]) -> Iterator[str]:
             player.check_game(game)
             check_small(game)
         yield player.name
-
-
-def _find_nothing(games: Sequence[Game]) -> Iterator[str]:
-    """Yield nothing: an equilibrium does not exploit a fixed opponent."""
-    yield from ()
 
 
 def _time_search(game: Game, simulations: int) -> float:

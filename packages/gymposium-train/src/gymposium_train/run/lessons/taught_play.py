@@ -1,4 +1,4 @@
-"""Matches in which a teacher labels the decisions of some seats. Their moves are a mixture of a student's, the
+"""Matches with a teacher that labels the decisions of some seats. Their moves are a mixture of a student's, the
 teacher's and random ones.
 
 A label depends only on the seat's view, so it is kept for later matches."""
