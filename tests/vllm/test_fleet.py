@@ -156,14 +156,14 @@ def trajectories(config: Any, directory: Path, disturb: Callable[[int, int], Non
         engine.submit = submitted  # type: ignore[method-assign]
         for step in range(3):
             asked = 0
-            rollout = run.play(step)
+            groups, _ = run.play(step)
             played.append(
                 [
                     [turn.trace.completion.ids for turn in trajectory.turns]
-                    for group in rollout.groups
+                    for group in groups
                     for trajectory in group.trajectories
                 ]
             )
-            run.learn(step, rollout)
+            run.learn(step, groups)
             assert run.trainee.publish()["sync/canary"] < 1e-4
     return played

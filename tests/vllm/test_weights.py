@@ -126,9 +126,9 @@ def check_training(config: TrainConfig, run_directory: Path, some_ids: Callable[
         assert trainee.publish()["sync/canary"] < 1e-4
         scores = [trainee.engine.score(pairs)]
         for step in range(STEPS):
-            rollout = run.play(step)
-            assert policies(rollout) == {trainee.policy}
-            assert run.learn(step, rollout)["train/first_log_ratio"] < 1e-4
+            groups, _ = run.play(step)
+            assert policies(groups) == {trainee.policy}
+            assert run.learn(step, groups)["train/first_log_ratio"] < 1e-4
             assert trainee.publish()["sync/canary"] < 1e-4
             assert largest_difference(trainee.engine, trainee.learner, pairs) < 1e-4
             scores.append(trainee.engine.score(pairs))
