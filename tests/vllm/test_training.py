@@ -20,8 +20,8 @@ from gymposium_agents.engines.vllm.server import Server
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
+from gymposium_train.backends.engines import make_engine_start
 from gymposium_train.backends.local_model import LocalModel
-from gymposium_train.backends.publishing.make import make_engine_start
 from gymposium_train.backends.trainee import make_trainee
 from gymposium_train.config import (
     Lora,
@@ -34,11 +34,13 @@ from gymposium_train.config import (
     TrainConfig,
     make_engine_table,
 )
+from gymposium_train.config.reading import change_config
 from gymposium_train.config.schedules import RunProgress
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
-from gymposium_train.rollout import LocalExecutor, MatchPlanner, MatchRollouts
+from gymposium_train.rollout import Group, LocalExecutor, MatchPlanner, MatchRollouts
 from gymposium_train.run.loop import Training
+from gymposium_train.run.start import start_run
 
 from .conftest import RANK
 
@@ -103,9 +105,9 @@ def test_each_update_reaches_the_server(server: Server, model_directory: Path, t
         assert run.trainee.publish()["sync/canary"] < 1e-4
         versions = [run.trainee.policy]
         for step in range(config.steps):
-            rollout = run.play(step)
-            assert policies(rollout) == {versions[step - rollout.staleness]}
-            metrics = run.learn(step, rollout)
+            groups, played = run.play(step)
+            assert policies(groups) == {versions[step - played["rollout/staleness"]]}
+            metrics = run.learn(step, groups)
             if staleness == 0:
                 assert metrics["train/first_log_ratio"] < 1e-4
             metrics |= run.trainee.publish()
@@ -113,7 +115,7 @@ def test_each_update_reaches_the_server(server: Server, model_directory: Path, t
             run.source.published(step + 1)
             versions.append(run.trainee.policy)
         assert len(set(versions)) == config.steps + 1
-        assert rollout.staleness == staleness
+        assert played["rollout/staleness"] == staleness
         there = served(server.url)
         assert str(versions[-1]) in there
         assert len([name for name in there if name.startswith(f"{versions[0].name}-v")]) <= 2 * staleness + 2 + 2
@@ -122,11 +124,11 @@ def test_each_update_reaches_the_server(server: Server, model_directory: Path, t
         )
 
 
-def policies(rollout: Any) -> set[Policy]:
+def policies(groups: Sequence[Group]) -> set[Policy]:
     """The policies that sampled the learner's turns."""
     return {
         turn.trace.completion.policy
-        for group in rollout.groups
+        for group in groups
         for trajectory in group.trajectories
         for turn in trajectory.turns
     }
@@ -136,14 +138,38 @@ def policies(rollout: Any) -> set[Policy]:
 def test_run_starts_and_stops_its_server(model_directory: Path, tmp_path: Path) -> None:
     config = config_for(model_directory)
     with training(config, tmp_path) as (run, loaded):
-        [settings] = make_server_settings(make_engine_start(config, loaded), VllmSettings())
+        start = make_engine_start(config, model_directory, loaded.stops)
+        [settings] = make_server_settings(start, VllmSettings())
         assert (settings.lora_rank, settings.max_loras, settings.dtype) == (RANK, 4, "float32")
         for step in range(2):
             assert run.trainee.publish()["sync/canary"] < 1e-4
             kept = run.trainee.players.keep()
-            run.learn(step, run.play(step))
+            groups, _ = run.play(step)
+            run.learn(step, groups)
         [url] = run.trainee.engine.urls
         assert set(served(url)) == {"learner-v0", str(kept)}
         assert json.loads((tmp_path / "versions" / "learner.current").read_text())["current"] == kept.version
+    with pytest.raises(httpx.ConnectError):
+        served(url)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tuned", [(), ("model.tune=full", "model.lora=")])
+def test_one_server_plays_training_and_evaluations(
+    model_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tuned: Sequence[str]
+) -> None:
+    urls: list[str] = []
+    start = Server.start
+
+    def note_start(server: Server) -> None:
+        urls.append(server.url)
+        start(server)
+
+    monkeypatch.setattr(Server, "start", note_start)
+    panel = ("evaluation.every=0", "evaluation.matches=8", 'evaluation.opponents=["random"]')
+    config = change_config(config_for(model_directory), "steps=1", "cold_start.steps=0", *panel, *tuned)
+    run = start_run(tmp_path / "run", config)
+    assert {"cold start", "trained"} <= run.results()["evaluations"].keys()
+    [url] = urls
     with pytest.raises(httpx.ConnectError):
         served(url)

@@ -115,7 +115,7 @@ def test_run_publishes_to_the_engine_and_closes_it(plugin: object, model_directo
         assert played == [pytest.approx(scores, abs=1e-4) for scores in learner.score(make_pairs(loaded))]
         ((start, settings),) = plugin.STARTED  # type: ignore[attr-defined]
         assert settings.workers == 2
-        assert (start.learner, start.lora_rank, start.versions) == (loaded, RANK, 3)
+        assert (start.learner, start.lora_rank, start.versions) == (None, RANK, 3)
         assert plugin.CLOSED == []  # type: ignore[attr-defined]
     assert [trainee.engine] == plugin.CLOSED  # type: ignore[attr-defined]
 

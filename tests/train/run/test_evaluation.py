@@ -23,15 +23,18 @@ PLUGIN = """
 from gymposium import EngineSpec, hookimpl
 from gymposium.util.settings import NoSettings
 
+REPLACES = True
 OPEN = []
 MADE = []
 
 
 def make(start, settings):
+    from safetensors.torch import load_file
+
     from gymposium_agents.models.loading import load_model
 
     engine = load_model(start.model, trust=start.trust).engine()
-    note = {"model": start.model, "adapters": [], "replies": 0, "dtype": start.dtype, "for_run": start.is_for_run}
+    note = {"model": start.model, "adapters": [], "weights": [], "replies": 0, "for_run": start.is_for_run}
     MADE.append(note)
     OPEN.append(engine)
     assert len(OPEN) == 1, "two engines at the same time"
@@ -45,7 +48,14 @@ def make(start, settings):
         note["replies"] += len(requests)
         return generate(requests, sampling)
 
+    def replace_weights(directory, policy):
+        note["weights"].append(str(policy))
+        engine.model.load_state_dict(load_file(directory / "model.safetensors"), strict=False)  # tied ones once
+        engine.weights_changed(policy)
+
     engine.publish, engine.generate = noted_publish, noted_generate
+    if REPLACES:
+        engine.replace_weights = replace_weights
     engine.close = lambda: OPEN.remove(engine)
     return engine
 
@@ -54,7 +64,7 @@ def make(start, settings):
 def gymposium_engines():
     yield EngineSpec(
         name="noted", summary="Notes its models.", entry_point="noted_engine:make",
-        settings="gymposium.util.settings:NoSettings",
+        settings="gymposium.util.settings:NoSettings", all_weights=True,
     )
 """
 
@@ -77,15 +87,38 @@ def test_run_is_evaluated_by_its_engine(
     config = quick_config("steps=1", "cold_start.steps=20", "control=true", "evaluation.every=1")
     data = {**config_to_data(config), "engine": {"kind": "noted"}}
     run = start_run(tmp_path / "run", build_config(data))
-    before, training, after, control = plugin.MADE
+    shared, control = plugin.MADE
     assert plugin.OPEN == []
-    assert [made["model"] for made in plugin.MADE] == [str(run.cold_start)] * 3 + [str(run.control)]
-    assert [made["adapters"] for made in (before, after, control)] == [[], [str(run.adapter)], []]
-    assert training["adapters"]
+    assert [made["model"] for made in plugin.MADE] == [str(run.cold_start), str(run.control)]
+    *published, result = shared["adapters"]
+    assert len(published) == 2
+    assert all(path.startswith(str(run.path / "versions")) for path in published)
+    assert (result, control["adapters"]) == (str(run.adapter), [])
     assert all(made["replies"] > 0 and made["for_run"] for made in plugin.MADE)
-    assert {0, 1, 2, 3} <= {*released}  # before each engine is made
+    assert {0, 1} <= {*released}  # before each engine is made
     evaluations = run.results()["evaluations"]
     assert {"cold start", "trained", "control"} <= evaluations.keys()
+
+
+@pytest.mark.parametrize("replaces", [True, False])
+def test_run_of_all_weights_is_evaluated_by_its_engine(
+    plugin: Any, tmp_path: Path, quick_config: Any, monkeypatch: pytest.MonkeyPatch, *, replaces: bool
+) -> None:
+    """An engine whose weights cannot be replaced is made again."""
+    monkeypatch.setattr(plugin, "REPLACES", replaces)
+    config = quick_config(
+        "steps=1", "cold_start.steps=5", "control=true", "evaluation.every=0", without=("evaluation.curve_matches",)
+    )
+    data = config_to_data(config)
+    data = {**data, "engine": {"kind": "noted"}, "model": {"small": data["model"]["small"], "tune": "full"}}
+    run = start_run(tmp_path / "run", build_config(data))
+    assert plugin.OPEN == []
+    after = [] if replaces else [run.model]
+    assert [made["model"] for made in plugin.MADE] == [*map(str, [run.cold_start, *after, run.control])]
+    published = ["learner", "learner", "learner.model"] if replaces else []
+    assert [name.rpartition("-")[0] for name in plugin.MADE[0]["weights"]] == published
+    assert {"cold start", "trained", "control"} <= run.results()["evaluations"].keys()
+    assert not (run.path / "versions" / ".weights").exists()
 
 
 def test_evaluations_follow_the_schedule_of_the_engine(quick_config: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,7 +121,7 @@ class EngineStart:
     versions: int | None = None
     """The maximum number of adapters in one batch, or None if unknown, as for a player."""
     learner: SharedModel | None = None
-    """The learner's model in this process. None for a player, and in evaluations by engines with their own model."""
+    """The model in this process that an engine shares. None for a player, and for engines with a model of their own."""
 
     @property
     def is_for_run(self) -> bool:

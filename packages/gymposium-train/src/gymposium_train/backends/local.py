@@ -48,8 +48,8 @@ class LocalBackend:
 
         config, directory = start.config, start.directory
         if learned == "cold start":
-            return open_run_player(directory, config, find_cold_start_model(directory, config))
-        return open_run_player(directory, config, *find_trained_model(directory, config))
+            return open_run_player(start, find_cold_start_model(directory, config))
+        return open_run_player(start, *find_trained_model(directory, config))
 
     def export(self, start: BackendStart, checkpoint: Path, target: Path) -> None:
         from gymposium_train.backends.models import export_checkpoint

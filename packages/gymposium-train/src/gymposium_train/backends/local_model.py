@@ -15,6 +15,7 @@ from gymposium_agents.chat.chat import Chat
 from gymposium_agents.engines.adapters import compute_lora_digest
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.models.loading import LoadedModel
+from gymposium_train.backends.engines import RunEngine
 from gymposium_train.backends.models import (
     META,
     find_cold_start_model,
@@ -44,6 +45,8 @@ class LocalModel:
     learner: LocalLearner | DistributedLearner
     imitates: str | Path | None = None
     """The model that imitation starts from, or None in reinforcement learning."""
+    run_engine: RunEngine | None = None
+    """The engine that training and evaluations share. None outside a run."""
 
     @property
     def chat(self) -> Chat:
@@ -62,7 +65,8 @@ class LocalModel:
         return self.loaded.engine()
 
     def publisher(self, name: str, directory: Path, resources: ExitStack) -> Publisher:
-        return make_publisher(self.config, name, directory, self.loaded, resources)
+        engine = self.run_engine or resources.enter_context(RunEngine(self.config, directory))
+        return make_publisher(self.config, name, directory, self.loaded, engine, resources)
 
     def save(self, target: Path) -> None:
         with self.learner.in_float32():
@@ -146,12 +150,13 @@ def open_reinforcement(start: BackendStart) -> Iterator[LocalModel]:
     config, model = start.config, find_cold_start_model(start.directory, start.config)
     if start.world.size == 1:
         loaded = load_for_reinforcement(config, model)
-        yield LocalModel(config, loaded, make_reinforcement_learner(config, loaded, start.world, start.directory.dumps))
+        local = make_reinforcement_learner(config, loaded, start.world, start.directory.dumps)
+        yield LocalModel(config, loaded, local, run_engine=start.engine)
         return
     message, tune = LearningStart(config, model), config.model.tune
     loaded, learner = _distribute(start, message, tune, load_for_reinforcement, make_reinforcement_learner)
     with learner.leading():
-        yield LocalModel(config, loaded, learner)
+        yield LocalModel(config, loaded, learner, run_engine=start.engine)
 
 
 def make_reinforcement_learner(

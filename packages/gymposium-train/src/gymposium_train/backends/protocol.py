@@ -17,6 +17,7 @@ from gymposium.plugins.host import host
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.players.player import LanguageModelPlayer
+from gymposium_train.backends.engines import RunEngine
 from gymposium_train.backends.publishing import Publisher
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.backend_checks import BackendChecks
@@ -37,6 +38,8 @@ class BackendStart:
     directory: RunDirectory
     world: Processes = ALONE
     """The processes of the run."""
+    engine: RunEngine | None = None
+    """The engine that training and evaluations share. None outside a run, where each opens an engine."""
 
 
 class LearningModel(Protocol):
@@ -64,7 +67,7 @@ class LearningModel(Protocol):
 
     def publisher(self, name: str, directory: Path, resources: ExitStack) -> Publisher:
         """Return a publisher that sends the weights to the engines in the run's config. `name` is the name of the
-        policies. Versions are kept in `directory`, and engines are closed with `resources`.
+        policies. Versions are kept in `directory`. Engines are closed with `resources`, or at the end of the run.
 
         Raises `GymposiumError` if an engine cannot be made."""
 
@@ -83,7 +86,7 @@ class Backend(BackendChecks, Protocol):
         """Provide the model after the cold start, with a reinforcement learner, during the block."""
 
     def player(self, start: BackendStart, learned: Learned) -> AbstractContextManager[LanguageModelPlayer]:
-        """Provide a player, for evaluation, of a model saved by the run. Its engine is closed after the block."""
+        """Provide a player, for evaluation, of a model saved by the run. It plays only in the block."""
 
     def export(self, start: BackendStart, checkpoint: Path, target: Path) -> None:
         """Write a checkpoint's weights to the directory `target`, in the format of the run's result."""

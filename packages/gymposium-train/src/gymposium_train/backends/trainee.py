@@ -17,8 +17,9 @@ from gymposium_agents.engines.canary import Agreement, Canary
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.players.player import LanguageModelPlayer, choose_reader, make_engine_player
 from gymposium_train.backends.canary import PROMPTS, TEXTS, sample_prompts
+from gymposium_train.backends.engines import make_policy_name
 from gymposium_train.backends.protocol import LearningModel
-from gymposium_train.backends.publishing import Publisher, make_policy_name
+from gymposium_train.backends.publishing import Publisher
 from gymposium_train.config import Prompting, TrainConfig
 from gymposium_train.learner import Learner
 

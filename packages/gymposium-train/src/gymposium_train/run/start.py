@@ -148,16 +148,18 @@ def _run_stages(run: RunContext) -> None:
         drop_results(directory, [AFTER])  # an extension may have been killed after it removed the model
     run_cold_start(run)
     _report_template(run)
-    measure_player(run, BEFORE, partial(run.backend.player, run.start, BEFORE), step=0)
-    if config.steps != 0:
-        reinforce_policy(run)
-        steps = directory.results()["steps"]
-        measure_player(run, AFTER, partial(run.backend.player, run.start, AFTER), step=steps)
-        add_gains(run, BEFORE)
-        if config.control:
-            run_control(run)
-            measure_player(run, CONTROL, partial(open_run_player, directory, config, directory.control))
-            add_gains(run, CONTROL)
+    with run.engine:
+        measure_player(run, BEFORE, partial(run.backend.player, run.start, BEFORE), step=0)
+        if config.steps != 0:
+            reinforce_policy(run)
+            steps = directory.results()["steps"]
+            measure_player(run, AFTER, partial(run.backend.player, run.start, AFTER), step=steps)
+            add_gains(run, BEFORE)
+    if config.steps != 0 and config.control:
+        run_control(run)  # without the engine, which may share a GPU with the learner
+        with run.engine:
+            measure_player(run, CONTROL, partial(open_run_player, run.start, directory.control))
+        add_gains(run, CONTROL)
     measure_anchors(run)
 
 

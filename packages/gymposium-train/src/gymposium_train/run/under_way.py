@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from gymposium.games.protocol import Game
 from gymposium.match import MatchResult
 from gymposium.records import RecordWriter
+from gymposium_train.backends.engines import RunEngine
 from gymposium_train.backends.protocol import Backend, BackendStart, make_backend
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory
@@ -32,13 +33,18 @@ class RunContext:
     """The games to learn."""
     world: Processes = ALONE
     """The processes of the run."""
+    engine: RunEngine = field(init=False)
+    """The engine that training and evaluations share."""
     _recorded: dict[str, set[str]] = field(default_factory=dict)
     """Ids of the matches in each record file."""
+
+    def __post_init__(self) -> None:
+        self.engine = RunEngine(self.config, self.directory.path / "versions")
 
     @property
     def start(self) -> BackendStart:
         """The run, as passed to its backend."""
-        return BackendStart(config=self.config, directory=self.directory, world=self.world)
+        return BackendStart(config=self.config, directory=self.directory, world=self.world, engine=self.engine)
 
     @property
     def backend(self) -> Backend:
