@@ -207,6 +207,7 @@ if __name__ == "__main__":
     descriptor, *modules = sys.argv[1:]
     sys.orig_argv = [sys.executable, "-m", MODULE]
     for name in (*modules, *MODULES):
-        import_module(name)
+        if find_spec(name.partition(".")[0]):  # some environments have only some of the distributions
+            import_module(name)
     with socket.socket(fileno=int(descriptor)) as made:
         _serve(made)
