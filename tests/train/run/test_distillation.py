@@ -18,6 +18,8 @@ from gymposium.records import read_records
 from gymposium.replies.reading import READERS, Reading
 from gymposium_train.config import Stage, TrainConfig
 from gymposium_train.config.directory import RunDirectory
+from gymposium_train.learner.protocol import Demonstration
+from gymposium_train.run.distillation import LessonPool
 from gymposium_train.run.lessons import Lesson, TaughtPlay
 from gymposium_train.run.start import start_run
 from gymposium_train.run.teachers import resolve_teacher
@@ -97,6 +99,14 @@ def test_failed_answers_are_counted_and_replaced() -> None:
 def test_teacher_without_recommendations_is_refused() -> None:
     with pytest.raises(GymposiumError, match="recommends no move in random matches of tic_tac_toe"):
         make_play(CountingTeacher(silent=True)).lot(10, None)
+
+
+def test_pool_keeps_the_latest_lesson_of_recent_prompts() -> None:
+    pool = LessonPool(2)
+    pool.add(
+        [Demonstration((1,), (5,)), Demonstration((2,), (5,)), Demonstration((1,), (6,)), Demonstration((3,), (5,))]
+    )
+    assert pool.get_lessons() == [Demonstration((1,), (6,)), Demonstration((3,), (5,))]
 
 
 @pytest.fixture(scope="module")

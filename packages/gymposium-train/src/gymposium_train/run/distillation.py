@@ -2,13 +2,13 @@
 
 The student plays, the teacher labels its decisions with distributions over the legal moves, and the student imitates
 them (DAgger: Ross et al., 2011, arXiv 1011.0686; Agarwal et al., 2024, arXiv 2306.13649). The first lot is played by
-the teacher and a random player, because there is no student yet. The last steps imitate earlier lots again."""
+the teacher and a random player, because there is no student yet. Batches are drawn from all lots so far. Each prompt
+counts once, however often it occurred, because a rare state may decide a match."""
 
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 
@@ -18,22 +18,43 @@ from gymposium_agents.chat.settings import find_reply_form
 from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner.protocol import Demonstration
+from gymposium_train.learner.rows import Tokens
 from gymposium_train.run.imitating import ImitationStage, Lots, report_problems, tokenize_lots
 from gymposium_train.run.lessons import Lesson, Student, TaughtCounts, TaughtPlay, answer_lessons, mix_batches
 from gymposium_train.run.live import StageBar
 from gymposium_train.run.under_way import RunContext
 
 PASSES = 3
-"""Average number of times that each lesson of a lot is imitated."""
+"""Number of lessons imitated per new lesson."""
 FIRST_LESSONS, LESSONS = 1024, 352
 """Number of lessons in the first lot and in each later one, shared between the games."""
 WARM_UP_SHARE = 0.15
 """Maximum share of the cold start's steps that imitate the first lot."""
 PLAY_SHARE = 0.9
 """Share of the cold start that plays new matches."""
-REPEATED = 20_000
-"""Number of lessons of each game that are imitated again after `PLAY_SHARE`."""
+MOST_PROMPTS = 20_000
+"""Maximum number of prompts per game to draw batches from. The least recent ones are dropped."""
 _TAG = "cold-start"
+
+
+class LessonPool:
+    """The latest lesson of each of the most recent prompts of a game."""
+
+    def __init__(self, most: int = MOST_PROMPTS) -> None:
+        self._most = most
+        self._lessons: dict[Tokens, Demonstration] = {}
+
+    def add(self, lessons: Iterable[Demonstration]) -> None:
+        """Add lessons, in order."""
+        for one in lessons:
+            self._lessons.pop(one.prompt, None)  # so that it becomes the most recent one
+            self._lessons[one.prompt] = one
+        while len(self._lessons) > self._most:
+            del self._lessons[next(iter(self._lessons))]
+
+    def get_lessons(self) -> list[Demonstration]:
+        """Return the lessons, from the least to the most recent one."""
+        return [*self._lessons.values()]
 
 
 class TaughtLots:
@@ -86,7 +107,7 @@ def distill(run: RunContext, model: LearningModel, lots: TaughtLots, first: Lots
     config, settings = run.config, run.config.cold_start
     stage, seconds = ImitationStage(run, model, bar, began), config.cold_start_budget
     student = partial(answer_lessons, model, config.prompting)
-    recent = [deque[Demonstration](maxlen=REPEATED) for _ in run.games]
+    pools = [LessonPool() for _ in run.games]
 
     def progress(step: int) -> float:
         return step / settings.steps if seconds is None else min(1.0, stage.spent / seconds)
@@ -95,23 +116,21 @@ def distill(run: RunContext, model: LearningModel, lots: TaughtLots, first: Lots
         step, lot = 0, first
         while True:
             tokens = tokenize_lots(run, lot, model)
-            for new, before in zip(tokens, recent, strict=True):
+            for new, pool in zip(tokens, pools, strict=True):
                 stage.counts.update(new.count())
-                before.extend(new.demonstrations)
+                pool.add(new.demonstrations)
             if not step:
                 report_problems(run, stage.counts)
+            batches = mix_batches([pool.get_lessons() for pool in pools], settings.batch, config.seed, first=step)
             steps = math.ceil(PASSES * sum(map(len, lot)) / settings.batch)
-            yield from islice(_mix([new.demonstrations for new in tokens], step), steps)
+            yield from islice(batches, steps)
             step += steps
             stage.measure_curve(step)
             if progress(step) >= PLAY_SHARE:
                 break
             lot, counts = lots.later(student)
             stage.measured.update(_describe_answers(counts))
-        yield from _mix([[*before] for before in recent], step)
-
-    def _mix(each: list[list[Demonstration]], step: int) -> Iterator[list[Demonstration]]:
-        return mix_batches(each, settings.batch, config.seed, first=step)
+        yield from batches
 
     stage.take_steps(iterate_material(), progress, None if seconds is None else lambda: int(stage.spent))
 

@@ -61,13 +61,12 @@ class _MeasuringPlayer(RandomPlayer):
 
 
 def fit_config(config: TrainConfig) -> TrainConfig:
-    """Fill in omitted settings that follow from the config's games and model, and the teacher if it is `auto`. Omitted
-    settings are `prompting.max_tokens`,
+    """Fill in omitted settings that follow from the config's games and model. These are `prompting.max_tokens`,
     `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale`. A model made by the run also gets
     `model.small.prose` and, with tools, `prompting.context`. Free-text games without tools determine only
     `model.small.prose`, because random players cannot play them. `optimizer.layout`, `optimizer.checkpointing` and
     `optimizer.token_budget` follow from the model and the memory, and with several processes also
-    `optimizer.parallel`."""
+    `optimizer.parallel`. `teacher=auto` becomes the name of a player."""
     return choose_passes(choose_parallel(_fit_to_games(resolve_small_model(resolve_teacher(config)))))
 
 

@@ -39,6 +39,7 @@ from gymposium_train.run.gains import add_gains
 from gymposium_train.run.live import open_view
 from gymposium_train.run.measures import measure_anchors, measure_player
 from gymposium_train.run.memory import return_large_blocks
+from gymposium_train.run.teachers import plays_itself
 from gymposium_train.run.together import lead_processes
 from gymposium_train.run.training import reinforce_policy
 from gymposium_train.run.under_way import RunContext
@@ -83,6 +84,12 @@ def _execute_run(
     print_message(f"Run directory: {directory.path}")
     if config.has_teacher:
         print_message(f"Teacher: {config.teacher}")
+        if config.teacher.startswith("cfr-") and config.steps != 0 and not plays_itself(config):
+            print_message(
+                "Reinforcement learning against fixed opponents will undo the equilibrium that the teacher plays. To "
+                "keep it, set steps=0, or play against self.",
+                style="yellow",
+            )
     if config.model.name is not None and config.backend.kind == "local":
         checkpointing = ", with checkpointing" if config.optimizer.checkpointing else ""
         print_message(f"Model: {find_title(config.model.name) or config.model.name}")

@@ -42,12 +42,16 @@ def resolve_teacher(config: TrainConfig) -> TrainConfig:
     if config.teacher != AUTO_TEACHER:
         return config
     games = [load_game(name) for name in config.games]
-    plays_itself = all({SELF, PAST}.issuperset(stage.opponents) for stage in config.stages)
     finders = [_find_exact, _find_specialist, _find_search]
-    if plays_itself:  # an equilibrium does not exploit a fixed opponent
+    if plays_itself(config):  # an equilibrium does not exploit a fixed opponent
         finders.append(_find_equilibrium)
     found = (name for find in finders for name in find(games))
     return config.model_copy(update={"teacher": next(found, NO_TEACHER)})
+
+
+def plays_itself(config: TrainConfig) -> bool:
+    """Return whether all opponents are versions of the learner's own model."""
+    return all({SELF, PAST}.issuperset(stage.opponents) for stage in config.stages)
 
 
 def _find_exact(games: Sequence[Game]) -> Iterator[str]:
