@@ -62,11 +62,11 @@ class TaughtLots:
 
     def __init__(self, run: RunContext, each: Callable[[MatchResult], object]) -> None:
         """`each` is called with every finished match."""
-        config, games = run.config, len(run.games)
+        config, games, teacher = run.config, len(run.games), make_player(run.config.teacher)
         self._plays = [
             TaughtPlay(
                 game,
-                make_player(config.teacher),
+                teacher,
                 config.prompting.prompt,
                 find_reply_form(config.prompting.reply),
                 config.stages[0].opponents,

@@ -245,6 +245,8 @@ def _describe_settings(config: dict[str, Any], results: dict[str, Any] | Problem
         facts["opponents"] = ", then ".join(
             ", ".join(map(str, _get_setting(stage, "opponents") or ())) for stage in stages
         )
+    if (teacher := _get_setting(config, "teacher")) not in (None, "none"):
+        facts["teacher"] = str(teacher)
     if not isinstance(results, Problem) and (replies := _get_setting(results, "cold_start.replies")):
         longer = _get_setting(results, "cold_start.too_long")
         facts["cold start"] = f"on {quantity(replies, 'reply', 'replies')}" + (

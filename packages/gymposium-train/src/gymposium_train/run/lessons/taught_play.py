@@ -26,7 +26,7 @@ from gymposium_train.run.lessons.writing import LessonWriter
 
 LEAST = 16
 """Number of matches played before the lessons per match are known."""
-MOST_LABELS = 500_000
+MOST_LABELS = 100_000
 """Maximum number of labels kept for later matches."""
 
 Student = Callable[[Sequence[Lesson], Iterator[random.Random]], list[Reading | None]]
