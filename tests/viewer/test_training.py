@@ -76,6 +76,14 @@ def test_new_run_has_a_page(serve: Any, text: Any, training_run: Any, tmp_path: 
     assert 'data-events="' in page
 
 
+@pytest.mark.parametrize("teacher", ["none", "mcts-400"])
+def test_page_names_the_teacher(serve: Any, text: Any, training_run: Any, tmp_path: Path, teacher: str) -> None:
+    config = training_run().path / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "teacher": teacher}))
+    page = text(serve(tmp_path), "runs/training/first/index.html")
+    assert (">teacher</" in page) == (">mcts-400</" in page) == (teacher != "none")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="without locks")
 def test_run_is_running_stopped_or_finished(serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
     run = training_run()
