@@ -103,7 +103,8 @@ def test_only_player_faults_are_noted_and_only_once() -> None:
 
 def test_players_are_asked_only_through_ask_player() -> None:
     """Only wrappers ask an inner player by themselves: their own exceptions are noted."""
-    wrapped = {"gymposium_train/run/fitting.py", "gymposium_train/run/lessons/random_play.py"}
+    run = "gymposium_train/run"
+    wrapped = {f"{run}/fitting.py", f"{run}/lessons/random_play.py", f"{run}/teachers.py"}
     asking = {
         path.as_posix().partition("/src/")[2]
         for path in [*ROOT.glob("packages/*/src/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]

@@ -25,7 +25,7 @@ from gymposium.players.random import RandomPlayer
         ("cfr-0", "Write cfr-N, with N from 1 to 999999, for instance cfr-200."),
         ("hold-0", "Write hold-N, with N from 1 to 9999, for instance hold-20."),
         ("stand-100", "Write stand-N, with N from 1 to 99, for instance stand-17."),
-        ("expectimax-7", "Write expectimax-D, with D from 1 to 6, for instance expectimax-1."),
+        ("expectimax-7", "Write expectimax-D, with D from 1 to 6, for instance expectimax-2."),
         ("mct-5", "Did you mean 'mcts-N'? If a plugin file adds it, load that file:  gymposium --plugin FILE …"),
     ],
 )

@@ -171,7 +171,7 @@ def test_worlds_accept_calls_as_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "arguments", "thoughts", "written"),
     [
-        ("", '{"b": 1, "a": "</tool_call>"}', "", '{"a": "</tool_call>", "b": 1}'),
+        ("", '{"b": 1, "a": "</tool_call>"}', "", r'{"a": "<\/tool_call>", "b": 1}'),
         ("", "", "", "{}"),
         ("<think>so</think> then", "{}", "<think>so then</think>\n", "{}"),
         ("", '{"a": 1, "a": 2}', "", '"{\\"a\\": 1, \\"a\\": 2}"'),

@@ -104,7 +104,7 @@ def test_refuses_tasks_of_other_matches() -> None:
         assert not episode.traces
         return str(episode.errors[0].message)
 
-    assert "This is a task of chess, and the environment plays kuhn_poker" in asyncio.run(told(chess))
+    assert "This task belongs to chess, but the environment plays kuhn_poker" in asyncio.run(told(chess))
     assert "load the tasks with the settings of the environment" in asyncio.run(told(other))
 
 
