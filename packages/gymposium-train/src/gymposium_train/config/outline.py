@@ -62,7 +62,7 @@ def _describe_distillation(config: TrainConfig) -> str:
     cold, seconds = config.cold_start, config.cold_start_budget
     length = quantity(cold.steps, "step") if seconds is None else f"{seconds:g} CPU seconds"
     teacher = "a teacher that suits the games" if config.teacher == AUTO_TEACHER else config.teacher
-    return f"{length} of {quantity(cold.batch, 'reply', 'replies')} recommended by {teacher}"
+    return f"{length}, in batches of {quantity(cold.batch, 'reply', 'replies')} recommended by {teacher}"
 
 
 def _describe_lessons(cold: ColdStart) -> str:
