@@ -91,8 +91,7 @@ def test_matches_are_written_at_once_and_finally_sorted(tmp_path: Path) -> None:
 
 def test_broken_match_is_kept_and_replayed(tmp_path: Path) -> None:
     [whole] = played(3)
-    [broken] = played(3)
-    broken.ending, broken.paid = Ending("broke off", detail="RuntimeError: out of ink"), ()
+    broken = replace(whole, ending=Ending("broke off", detail="RuntimeError: out of ink"), paid=())
     counted: list[Record] = []
     for match in (broken, whole):
         with RunMatches(tmp_path / "m", PLANNED, lambda number, record: counted.append(record)) as log:
@@ -108,7 +107,7 @@ def test_broken_match_is_kept_and_replayed(tmp_path: Path) -> None:
 def test_matches_are_counted_in_plan_order(order: list[int]) -> None:
     counted: list[int] = []
     matches = {match.job.number: match for match in played(0, 1, 2, 3)}
-    matches[1].ending, matches[1].paid = Ending("broke off", detail="no server"), ()
+    matches[1] = replace(matches[1], ending=Ending("broke off", detail="no server"), paid=())
     log = PlanOrder(PLANNED.numbers(), lambda number, record: counted.append(number))
     for position, number in enumerate(order, start=1):
         log.write(matches[number])
