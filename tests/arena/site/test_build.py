@@ -111,7 +111,7 @@ def test_build_command_writes_the_site(board: Board) -> None:
     assert (board.path / "site" / "index.html").is_file()
 
 
-@pytest.mark.parametrize("stale", [False, True])
+@pytest.mark.parametrize("stale", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_error_shows_a_runnable_rate_command(board: Board, stale: bool) -> None:
     results = board.path / "results.json"
     if stale:
