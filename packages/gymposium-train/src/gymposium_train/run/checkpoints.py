@@ -29,17 +29,11 @@ _NAME = re.compile(r"step-[0-9]{1,18}")
 
 
 def save_checkpoint(
-    directory: Path,
-    learner: Learner,
-    state: Mapping[str, Any],
-    *,
-    keep: int,
-    besides: int | None = None,
-    weights_only: bool = False,
+    directory: Path, learner: Learner, state: Mapping[str, Any], *, keep: int, besides: int | None = None
 ) -> Path:
     """Write the checkpoint of `state["step"]` atomically. Then remove all checkpoints except the newest `keep` and that
-    of step `besides`. `weights_only` is as in `Learner.save_state`."""
-    return write_checkpoint(directory, learner, state, keep=keep, besides=besides, weights_only=weights_only)()
+    of step `besides`."""
+    return write_checkpoint(directory, learner, state, keep=keep, besides=besides)()
 
 
 def write_checkpoint(
@@ -51,8 +45,9 @@ def write_checkpoint(
     besides: int | None = None,
     weights_only: bool = False,
 ) -> Callable[[], Path]:
-    """Write the files of a checkpoint, with arguments as of `save_checkpoint`. Returns a function that completes it:
-    it syncs and renames the files, and removes old checkpoints. Any thread may call it."""
+    """Write the files of a checkpoint, with arguments as of `save_checkpoint`; `weights_only` is as in
+    `Learner.save_state`. Returns a function that completes it: it syncs and renames the files, and removes old
+    checkpoints. Any thread may call it."""
     target = checkpoint_path(directory, state["step"])
     remove_staging(directory, "step-")
     if target.exists():

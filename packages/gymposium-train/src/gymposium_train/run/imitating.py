@@ -35,19 +35,15 @@ class ImitationStage:
         """Metrics that are part of each following step."""
         self.counts: Counter[str] = Counter()
         """The counts of the lessons (`Lessons.count`)."""
-        self._began = self._last_point = began
+        self.began = self._last_point = began
+        """The CPU time of the process at the start, later by the time spent on points of the learning curve."""
         self._points: dict[str, float] = {}
         run.directory.remove_later_metrics(COLD_START, 0)
 
     @property
-    def began(self) -> float:
-        """The CPU time of the process at the start, later by the time spent on points of the learning curve."""
-        return self._began
-
-    @property
     def spent(self) -> float:
         """CPU seconds since the start, without points of the learning curve."""
-        return time.process_time() - self._began
+        return time.process_time() - self.began
 
     def measure_curve(self, step: int) -> None:
         """Measure a point of the learning curve if one is due. Its time does not count toward the cold start."""
@@ -59,7 +55,7 @@ class ImitationStage:
         )
         self._points.update(measure_curve_point(self.run, f"curve-cold-{step}", player)[0])
         self._last_point = time.process_time()
-        self._began += self._last_point - before
+        self.began += self._last_point - before
 
     def take_steps(
         self,
@@ -78,7 +74,7 @@ class ImitationStage:
             self._bar.advance(summarize_metrics(found), now - before)
             before = now
             run.interruption.stop_here()
-        save_results(run, self.model, self.counts, self._began)
+        save_results(run, self.model, self.counts, self.began)
 
 
 def tokenize_lots(run: RunContext, lots: Lots, model: LearningModel) -> list[Lessons]:
