@@ -101,8 +101,9 @@ class PageOpener:
         return page
 
     def close(self) -> None:
-        for context in self._contexts:
-            context.close()
+        """Close all pages. The browser then complains no more."""
+        while self._contexts:
+            self._contexts.pop().close()
 
 
 @pytest.fixture
