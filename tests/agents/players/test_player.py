@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,8 +17,10 @@ from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, Schedule, play
 from gymposium.match.ending import Ending
 from gymposium.match.failures import FailurePolicy
+from gymposium.players.distribution import MoveDistribution
 from gymposium.players.grammar import make_player
-from gymposium.players.protocol import Concurrent, MatchContext, Player
+from gymposium.players.protocol import Ask, Concurrent, MatchContext, Player
+from gymposium.players.teaching import recommend_moves
 from gymposium.records import RecordWriter, verify_file
 from gymposium.records.trajectories import Trajectory
 from gymposium_agents.chat.settings import PlayerSettings
@@ -26,6 +29,7 @@ from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest, Tur
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_agents.models.small import make_small_model
+from gymposium_agents.players.distribution import split_probabilities
 from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
 
 GAMES = [
@@ -113,6 +117,33 @@ def test_turns_record_legal_continuations_on_request(tiny: LoadedModel) -> None:
     turns = [t for played in play(MatchJob(f"m{i}", text, [noting], i) for i in range(6)) for t in played.turns]
     assert turns  # others have no room beside their prompt
     assert all(turn.trace.legal == () for turn in turns)
+
+
+def test_teachers_probabilities_are_noted_at_each_token_of_a_legal_reply(tiny: LoadedModel) -> None:
+    """A token that leads to no recommended move has none after it."""
+    game = load_game("tic_tac_toe")
+    legal = game.new(0).legal_moves(0) or []
+    taught = dict(zip(legal, (0.25, 0.75, *[0.0] * 7), strict=True))
+    replies = {tiny.chat.reply(move): odds for move, odds in taught.items()}
+
+    def recommend(asks: Sequence[Ask]) -> list[MoveDistribution]:
+        return [
+            recommend_moves(ask.legal_moves or [], [taught[move] for move in ask.legal_moves or []]) for ask in asks
+        ]
+
+    player = make_engine_player(
+        "lm",
+        TransformersEngine(tiny.model, stops=tiny.stops, pad=tiny.pad),
+        tiny.chat,
+        PlayerSettings(max_tokens=16, temperature=1.0, reply="move"),
+        teacher=recommend,
+    )
+    firsts = [played.turns[0].trace for played in play(MatchJob(f"m{i}", game, [player] * 2, i) for i in range(60))]
+    for trace in firsts:
+        assert list(map(len, trace.taught)) == list(map(len, trace.legal))
+        assert trace.taught == split_probabilities(replies, trace.completion.ids)
+        assert math.fsum(trace.taught[0]) == pytest.approx(1.0)
+        assert trace.agrees == (trace.completion.ids == tiny.chat.reply(legal[1]))
 
 
 class Recording(TransformersEngine):

@@ -14,7 +14,7 @@ from gymposium.games.registry import load_game
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, MatchContext, Player, Reply
-from gymposium.players.teaching import ask_teacher, recommend_moves
+from gymposium.players.teaching import CachedTeacher, ask_teacher, recommend_moves
 from gymposium.replies.reading import READERS
 
 
@@ -46,6 +46,31 @@ def test_players_that_only_reply_recommend_their_move() -> None:
     assert recommend(Scripted("bet"), game).probabilities == (0.0, 1.0)
     nothing = recommend(Scripted("fold"), game)
     assert (nothing.probabilities, nothing.legal_mass) == ((0.0, 0.0), 0.0)
+
+
+def test_likeliest_moves_share_the_highest_probability() -> None:
+    assert recommend_moves(("a", "b", "c"), (2.0, 1.0, 2.0)).likeliest == ("a", "c")
+    assert recommend_moves(("a", "b"), (0.0, 0.0)).likeliest == ()
+
+
+def test_cached_teacher_is_asked_once_per_game_seat_and_view() -> None:
+    class Counting(Scripted):
+        asked = 0
+
+        def act(self, asks: Sequence[Ask]) -> list[Reply]:
+            self.asked += len(asks)
+            return super().act(asks)
+
+    counting = Counting("1")
+    teacher = CachedTeacher(counting)
+    asks = [
+        MatchContext(load_game(name).new(0), f"{name} {number}", 0).ask(0)
+        for name in ("connect_four", "connect_four(rows=5,columns=4)")
+        for number in range(3)
+    ]
+    found = teacher(asks) + teacher(asks[::-1])[::-1]
+    assert counting.asked == 2
+    assert [label.moves for label in found] == [tuple(ask.legal_moves or ()) for ask in asks * 2]
 
 
 def test_players_that_know_their_probabilities_recommend_them() -> None:

@@ -174,7 +174,7 @@ def test_every_setting_is_documented_and_has_a_default_or_is_required() -> None:
         ),
         (
             {"games": ["a"], "credit": {"kind": "grop"}},
-            ['credit.kind = "grop": it must be one of grpo, rloo, baseline, rae, gae and gigpo.'],
+            ['credit.kind = "grop": it must be one of grpo, rloo, baseline, rae, gae, gigpo and off.'],
         ),
         ({"games": ["a"], "kl": {"weight": float("inf")}}, ["kl.weight = Infinity: it must be a finite number."]),
         ({"games": ["a"], "loggers": {"x": {"y": float("nan")}}}, ["loggers.x.y = NaN"]),

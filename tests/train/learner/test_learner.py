@@ -186,6 +186,36 @@ def test_legality_loss_applies_only_to_annotated_turns(loaded: LoadedModel, rows
     assert "train/illegality" not in mine.update(bare, learning_rate=0.0)
 
 
+def test_distillation_in_an_update_is_the_cross_entropy_at_taught_places(loaded: LoadedModel, rows: list[Row]) -> None:
+    def teach(span: Span) -> Span:
+        return replace(
+            span,
+            taught=tuple(
+                tuple(2 * n / len(ids) / (len(ids) + 1) for n in range(1, len(ids) + 1)) for ids in span.legal
+            ),
+        )
+
+    rows = [Row(row.ids, (*row.spans[:-1], teach(row.spans[-1]))) for row in rows]  # only the last turn is taught
+    untaught = [Row(row.ids, tuple(replace(span, taught=()) for span in row.spans)) for row in rows]
+    expected = 0.0
+    with torch.no_grad():
+        for row in rows:
+            logits = loaded.model(torch.tensor([row.ids])).logits[0].float() / TEMPERATURE
+            last = row.spans[-1]
+            for place, ids, odds in zip(range(last.start, last.stop), last.legal, last.taught, strict=True):
+                scores = logits[place - 1].log_softmax(-1)
+                expected -= sum(p * float(scores[token]) for token, p in zip(ids, odds, strict=True))
+    found = learner(loaded).update(rows, learning_rate=0.0, distillation_weight=1.0)
+    assert found["train/distillation"] == pytest.approx(expected / sum(row.sampled for row in rows), rel=1e-4)
+    plain, unweighted = (learner(loaded).update(some, learning_rate=0.0) for some in (untaught, rows))
+    assert "train/distillation" not in plain
+    assert unweighted["train/grad_norm"] == pytest.approx(plain["train/grad_norm"], rel=1e-5)
+    assert abs(found["train/grad_norm"] - plain["train/grad_norm"]) > 1e-3
+    mine = learner(loaded)
+    metrics = [mine.update(rows, learning_rate=1e-2, distillation_weight=10.0) for _ in range(4)]
+    assert metrics[-1]["train/distillation"] < metrics[0]["train/distillation"]
+
+
 def test_imitation_with_legality_raises_unseen_legal_replies(model_directory: Path) -> None:
     loaded = load_model(model_directory)
     chat = loaded.chat

@@ -13,7 +13,7 @@ from gymposium.games.protocol import Style
 from gymposium.games.registry import load_game
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Reply
-from gymposium.players.teaching import recommend_moves
+from gymposium.players.teaching import CachedTeacher, recommend_moves
 from gymposium.records import read_records
 from gymposium.replies.reading import READERS, Reading
 from gymposium_train.config import Stage, TrainConfig
@@ -50,7 +50,7 @@ class CountingTeacher:
 
 def make_play(teacher: Any, game: str = "tic_tac_toe", **opponents: float) -> TaughtPlay:
     shares = opponents or {"random": 1.0}
-    return TaughtPlay(load_game(game), teacher, "compact", READERS["move"], shares, seed=3, tag="t")
+    return TaughtPlay(load_game(game), CachedTeacher(teacher), "compact", READERS["move"], shares, seed=3, tag="t")
 
 
 def answer_first(lessons: Sequence[Lesson], streams: Iterator[Any]) -> list[Reading | None]:
@@ -146,6 +146,36 @@ def test_reinforcement_follows_within_the_budget(tmp_path: Path, quick_config: A
     results = start_run(tmp_path / "run", config).results()
     assert 3.0 <= results["cold_start_cpu_seconds"] < 6.0
     assert results["steps"] >= 1
+
+
+def test_teacher_labels_rollouts_with_a_falling_weight(tmp_path: Path, quick_config: Any) -> None:
+    config = quick_config(
+        "teacher=exact",
+        'games=["tic_tac_toe"]',
+        "steps=4",
+        "cold_start.steps=60",
+        "distillation.weight=2.0",
+        without=UNTAUGHT,
+    )
+    run = start_run(tmp_path / "run", config)
+    learned = [entry for entry in run.metrics() if entry["stage"] == "train"]
+    assert [entry["train/distillation_weight"] for entry in learned] == pytest.approx([2.0, 4 / 3, 2 / 3, 0.0])
+    assert all(0.0 < entry["rollout/teacher_agreement"] < 1.0 for entry in learned)
+    assert all(entry["train/distillation"] > 0.0 for entry in learned)
+
+
+def test_teacher_alone_without_weight_labels_no_rollouts(tmp_path: Path, quick_config: Any) -> None:
+    config = quick_config(
+        "teacher=exact",
+        'games=["tic_tac_toe"]',
+        "steps=1",
+        "cold_start.steps=20",
+        "distillation.weight=0",
+        without=UNTAUGHT,
+    )
+    [learned] = [e for e in start_run(tmp_path / "run", config).metrics() if e["stage"] == "train"]
+    assert "rollout/teacher_agreement" not in learned
+    assert "train/distillation" not in learned
 
 
 @pytest.mark.parametrize(

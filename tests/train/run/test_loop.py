@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,22 +11,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from gymposium.errors import UnratedGroup
+from gymposium.errors import BadOption, UnratedGroup
 from gymposium.games.registry import load_game
 from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.protocol import CheckedReward, Reward
 from gymposium.runs.samples import pick_first_replies
 from gymposium.util.streams import stream
+from gymposium_agents.chat.settings import PlayerSettings
+from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Sampling, TokenRequest, TurnTokens
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
+from gymposium_agents.models.small import make_small_model
 from gymposium_train.backends.local_model import LocalModel
 from gymposium_train.backends.trainee import Trainee, make_trainee
 from gymposium_train.config import (
+    Distillation,
     Entropy,
     Kl,
     Legality,
+    Model,
     Optimizer,
     Overlong,
     Prompting,
@@ -39,14 +46,16 @@ from gymposium_train.config.schedules import RunProgress
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.grpo import GrpoSettings
 from gymposium_train.credit.make import CREDITS, make_credit
+from gymposium_train.credit.off import OffSettings
 from gymposium_train.credit.protocol import Critic, is_tied
 from gymposium_train.credit.rae import RaeSettings
 from gymposium_train.learner import LocalLearner, Loss
-from gymposium_train.learner.rows import Span
+from gymposium_train.learner.rows import Row, Span
 from gymposium_train.rollout import Group, MatchPlanner, MatchRollouts
 from gymposium_train.rollout.rating import rate_groups
 from gymposium_train.run.loop import Training
 from gymposium_train.run.samples_file import SamplesFile
+from gymposium_train.run.teachers import make_token_teacher
 
 SMALL: dict[str, Any] = {
     "games": ("tic_tac_toe",),
@@ -66,8 +75,28 @@ def brief(group: Sequence[Trajectory]) -> list[Reward]:
     return [Reward(-float(len(t.turns[0].text)), {"letters": float(len(t.turns[0].text))}) for t in group]
 
 
+@pytest.fixture(scope="module")
+def pretrained(model_directory: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small model as if it had been trained elsewhere."""
+    directory = tmp_path_factory.mktemp("models") / "pretrained"
+    shutil.copytree(model_directory, directory, ignore=shutil.ignore_patterns(PlayerSettings.FILE))
+    return directory
+
+
+@pytest.fixture(scope="module")
+def sharp_model(model_directory: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small model with less entropy."""
+    directory = tmp_path_factory.mktemp("models") / "sharp"
+    shutil.copytree(model_directory, directory)
+    sharp = load_model(model_directory)
+    with torch.no_grad():
+        sharp.model.model.decoder.final_layer_norm.weight *= 3.0
+    sharp.model.save_pretrained(directory)
+    return directory
+
+
 @contextmanager
-def training(model: Path, directory: Path, reward: Any = brief, **settings: Any) -> Iterator[Training]:
+def training(model: Path, directory: Path, /, reward: Any = brief, **settings: Any) -> Iterator[Training]:
     config = TrainConfig(**{**SMALL, **settings})
     base = load_model(model)
     loaded = LoadedModel(attach_lora(base.model, rank=4, alpha=8, seed=1), base.chat)
@@ -82,6 +111,7 @@ def training(model: Path, directory: Path, reward: Any = brief, **settings: Any)
             credit=make_credit(config.credit),
             reward=CheckedReward("test", reward),
             pace=RunProgress(config),
+            teach_tokens=make_token_teacher(config, base.chat) if config.teaches_tokens else None,
         )
 
 
@@ -95,7 +125,7 @@ def steps(mine: Training, *numbers: int) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("kind", ["grpo", "rloo", "baseline", "rae", "gae", "gigpo"])
+@pytest.mark.parametrize("kind", ["grpo", "rloo", "baseline", "rae", "gae", "gigpo", "off"])
 def test_each_credit_learns_on_policy(model_directory: Path, tmp_path: Path, kind: Any) -> None:
     with training(model_directory, tmp_path, credit=CREDITS.kinds()[kind]()) as mine:
         (metrics,) = steps(mine, 0)
@@ -130,6 +160,63 @@ def test_legal_replies_are_recorded_only_for_loss_terms(
         assert metrics["train/move_entropy"] > 0.0
     if legality:
         assert metrics["train/illegality"] > 0.0
+
+
+def test_learner_without_credit_approaches_the_probabilities_of_a_teacher_of_tokens(
+    pretrained: Path, sharp_model: Path, tmp_path: Path
+) -> None:
+    settings = {
+        "model": Model(name=str(pretrained)),
+        "teacher": f"lm:{sharp_model}",
+        "steps": 20,
+        "distillation": Distillation(final_share=1.0),
+        "credit": OffSettings(),
+        "entropy": Entropy(),
+        "kl": Kl(weight=0.0),
+        "optimizer": Optimizer(learning_rate=1e-2, epochs=1, minibatches=1, warmup_steps=0),
+        "rollout": RolloutSettings(groups=8, group_size=16, growth=1.0),
+        "stages": SELF,
+    }
+    seen: list[Row] = []
+    with training(pretrained, tmp_path, **settings) as mine:
+        teach = mine.teach_tokens
+        assert teach is not None
+
+        def note_rows(rows: Sequence[Row], weight: float) -> tuple[list[Row], float]:
+            found = teach(rows, weight)
+            seen.extend(found[0])
+            return found
+
+        mine.teach_tokens = note_rows
+        [first] = steps(mine, 0)
+        rows = seen[:]
+        later = steps(mine, *range(1, 10))
+    teacher = load_model(sharp_model).model
+    differences, gains = [], []
+    for row in rows:
+        with torch.no_grad():
+            scores = teacher(torch.tensor([row.ids])).logits[0].float().log_softmax(-1)
+        differences += [float(scores[place - 1, row.ids[place]]) for place in row.places]
+        gains += [gain for span in row.spans for gain in span.token_advantages]
+    sampled = [logprob for row in rows for span in row.spans for logprob in span.engine]
+    differences = [theirs - ours for theirs, ours in zip(differences, sampled, strict=True)]
+    mean = sum(differences) / len(differences)
+    assert first["train/teacher_kl"] == pytest.approx(-mean, rel=1e-3)
+    assert gains == pytest.approx([one - mean for one in differences], abs=1e-3)
+    assert later[-1]["train/teacher_kl"] < 0.7 * first["train/teacher_kl"]
+
+
+def test_teacher_of_tokens_needs_the_learners_tokenizer(
+    pretrained: Path, tmp_path: Path, game_texts: list[str], tiny_size: SmallModel
+) -> None:
+    other = tmp_path / "other"
+    make_small_model(other, [text.upper() for text in game_texts], seed=1, size=tiny_size)
+    settings = {"model": Model(name=str(pretrained)), "teacher": f"lm:{other}"}
+    with (
+        pytest.raises(BadOption, match="its tokenizer is another one"),
+        training(pretrained, tmp_path / "run", **settings),
+    ):
+        pass
 
 
 @pytest.mark.parametrize("mode", ["fail", "mask", "penalize"])

@@ -61,6 +61,7 @@ def gymposium_credits() -> Iterable[CreditSpec]:
         ),
         "gae": "A critic's advantage over turns (Schulman et al., 2016), for PPO.",
         "gigpo": "GRPO plus a comparison of turns at the same state (Feng et al., 2025).",
+        "off": "Rewards do not count, only a teacher.",
     }.items():
         place = f"gymposium_train.credit.{name}:{name.capitalize()}"
         yield CreditSpec(name=name, summary=summary, entry_point=place, settings=f"{place}Settings")

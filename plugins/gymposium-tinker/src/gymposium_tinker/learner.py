@@ -100,6 +100,7 @@ class TinkerLearner:
         learning_rate: float,
         entropy_weight: float = 0.0,
         kl_weight: float | None = None,
+        distillation_weight: float = 0.0,
         seed: int = 0,
         policy_learns: bool = True,
         auxiliary_sft: AuxiliarySft | None = None,

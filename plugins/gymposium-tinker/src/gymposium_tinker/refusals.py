@@ -55,6 +55,11 @@ def refusals(config: TrainConfig, settings: TinkerSettings) -> Iterator[str]:
             f"legality.weight = {config.legality.weight}: the service returns the log-probabilities of the given "
             f"tokens alone, and the term needs those of all legal ones. Set legality.weight=0."
         )
+    if config.teaches_moves and config.distillation_weight > 0:
+        yield (
+            f"distillation.weight = {config.distillation.weight}: the service returns the log-probabilities of the "
+            f"given tokens alone, and the term needs those of all legal ones. Set distillation.weight=0."
+        )
     if config.kl.refresh_share < 1.0:
         yield (
             f"kl.refresh_share = {config.kl.refresh_share}: the service keeps weights as they are, and cannot average "

@@ -104,3 +104,8 @@ class TurnTokens:
     legal: tuple[Tokens, ...] = ()
     """The ids that would have continued a legal reply at each sampled id (`distribution.find_continuations`). Empty if
     the player does not note them."""
+    taught: tuple[tuple[float, ...], ...] = ()
+    """A teacher's probabilities of the ids in `legal` (`distribution.split_probabilities`). Empty without a teacher."""
+    agrees: bool | None = None
+    """Whether the reply is among the teacher's likeliest moves. None without a teacher, or if it recommends
+    nothing."""

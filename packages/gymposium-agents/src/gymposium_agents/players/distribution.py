@@ -134,13 +134,14 @@ def find_continuations(replies: Iterable[Tokens], sampled: Tokens) -> tuple[Toke
 
 def split_probabilities(odds: Mapping[Tokens, float], sampled: Tokens) -> tuple[tuple[float, ...], ...]:
     """Return, for each sampled token, the probability of each id in `find_continuations`, given the tokens before it.
-    `odds` are the probabilities of all replies, and `sampled` is one of them with a probability above 0."""
+    `odds` are the probabilities of all replies. After a token that leads to no reply with a probability above 0, all
+    probabilities are 0."""
     left, found = odds, []
     for place, token in enumerate(sampled):
         total = math.fsum(left.values())
         share = dict.fromkeys(sorted({reply[place] for reply in left}), 0.0)
         for reply, probability in left.items():
-            share[reply[place]] += probability / total
+            share[reply[place]] += probability / total if total else 0.0
         found.append(tuple(share.values()))
         left = {reply: p for reply, p in left.items() if reply[place] == token and len(reply) > place + 1}
     return tuple(found)

@@ -13,6 +13,7 @@ from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.identity import Fact, Identity
 from gymposium.players.protocol import Ask, Repeats, Reply, Usage
+from gymposium.players.teaching import AskTeacher
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader, bind_reader, get_reader
 from gymposium.tasks.tools import list_tools
@@ -37,6 +38,7 @@ from gymposium_agents.players.distribution import (
     estimate_distributions,
     find_continuations,
     may_think,
+    split_probabilities,
 )
 
 ROUNDING = 1e-4
@@ -79,9 +81,11 @@ class LanguageModelPlayer:
         policy: Policy | None = None,
         origin: Origin | None = None,
         note_legal: bool = False,
+        teacher: AskTeacher | None = None,
     ) -> None:
         """`origin` names the files of the model and adapter, if the weights were read from files. With `note_legal`,
-        the trace of each turn lists the tokens that would have continued a legal reply (`TurnTokens.legal`)."""
+        the trace of each turn lists the tokens that would have continued a legal reply (`TurnTokens.legal`). With a
+        `teacher`, it also has the teacher's probabilities of them."""
         self.name = name
         self.engine = engine
         self.chat = chat
@@ -91,7 +95,8 @@ class LanguageModelPlayer:
         self.context: Context = context_called(context) if isinstance(context, str) else context
         self.policy = policy
         self.origin = origin
-        self.note_legal = note_legal
+        self.note_legal = note_legal or teacher is not None
+        self._teacher = teacher
         self._canonical = lru_cache(maxsize=8192)(lambda move: chat.reply(self.reader.answer(move)))
         self._dialogue = Dialogue(chat, self.context)
         self._without_room = 0
@@ -127,9 +132,10 @@ class LanguageModelPlayer:
         requests = [turn.request for turn, fit in zip(turns, fits, strict=True) if fit]
         completions = iter(self.engine.generate(requests, self.sampling) if requests else ())
         share = (time.perf_counter() - started) / max(1, len(requests))
+        labels = self._ask_teacher(asks)
         return [
-            self._make_reply(turn, next(completions), share) if fit else self._make_full_context_reply(turn)
-            for turn, fit in zip(turns, fits, strict=True)
+            self._make_reply(turn, next(completions), share, label) if fit else self._make_full_context_reply(turn)
+            for turn, fit, label in zip(turns, fits, labels, strict=True)
         ]
 
     def is_tie(self, ask: Ask, given: Reply, other: Reply) -> bool:
@@ -195,23 +201,35 @@ class LanguageModelPlayer:
     def _fits(self, request: TokenRequest) -> bool:
         return len(request.prompt) < self.engine.context
 
-    def _make_reply(self, turn: _Turn, completion: Completion, seconds: float) -> Reply:
-        legal = self._find_legal_continuations(turn, completion) if self.note_legal else ()
-        text, tokens = self.chat.read(completion.ids), TurnTokens(turn.request.prompt, completion, legal)
+    def _ask_teacher(self, asks: Sequence[Ask]) -> list[MoveDistribution | None]:
+        """Return the teacher's recommendation at each ask. None without a teacher, and in free text."""
+        if self._teacher is None:
+            return [None] * len(asks)
+        found = iter(self._teacher([ask for ask in asks if ask.legal_moves is not None]))
+        return [None if ask.legal_moves is None else next(found) for ask in asks]
+
+    def _make_reply(self, turn: _Turn, completion: Completion, seconds: float, label: MoveDistribution | None) -> Reply:
+        tokens = TurnTokens(turn.request.prompt, completion)
+        if self.note_legal and turn.ask.legal_moves is not None:
+            self._note_legal_replies(turn, tokens, turn.ask.legal_moves, label)
+        text = self.chat.read(completion.ids)
         how = bind_reader(self.reader, list_tools(turn.ask.game), turn.ask.game.name)
         turn.conversation.keep(turn.ask, turn.exchange.replied(text, how), tokens)
         usage = Usage(len(tokens.prompt), len(completion.ids), seconds)
         return Reply(text, completion.finish_reason, tokens, usage=usage)
 
-    def _find_legal_continuations(self, turn: _Turn, completion: Completion) -> tuple[Tokens, ...]:
-        """Return the ids that continue a legal reply at each token of a completion, or () in free text. Excludes
-        replies over the player's token limit, because they would be cut off."""
-        moves = turn.ask.legal_moves
-        if moves is None:
-            return ()
-        room = min(self.sampling.max_tokens, self.engine.context - len(turn.request.prompt))
-        replies = map(self._canonical, moves)
-        return find_continuations([reply for reply in replies if len(reply) <= room], completion.ids)
+    def _note_legal_replies(
+        self, turn: _Turn, tokens: TurnTokens, moves: Sequence[str], label: MoveDistribution | None
+    ) -> None:
+        """Note the ids that continue a legal reply at each token of the completion, with their probabilities if a
+        teacher recommends some. Excludes replies over the player's token limit, because they would be cut off."""
+        room = min(self.sampling.max_tokens, self.engine.context - len(tokens.prompt))
+        replies = [reply for reply in map(self._canonical, moves) if len(reply) <= room]
+        tokens.legal = find_continuations(replies, tokens.completion.ids)
+        if label is not None and label.likeliest:
+            odds = dict(zip(map(self._canonical, label.moves), label.probabilities, strict=True))
+            tokens.taught = split_probabilities({reply: odds[reply] for reply in replies}, tokens.completion.ids)
+            tokens.agrees = tokens.completion.ids in map(self._canonical, label.likeliest)
 
     def _make_full_context_reply(self, turn: _Turn) -> Reply:
         self._without_room += 1
@@ -245,8 +263,11 @@ class ConcurrentLanguageModelPlayer(LanguageModelPlayer):
             no_room: Future[Reply] = Future()
             no_room.set_result(self._make_full_context_reply(turn))
             return no_room
+        [label] = self._ask_teacher([ask])
         completing = self.engine.submit(turn.request, self.sampling)
-        return map_future(completing, lambda done: self._make_reply(turn, done.result(), time.perf_counter() - started))
+        return map_future(
+            completing, lambda done: self._make_reply(turn, done.result(), time.perf_counter() - started, label)
+        )
 
 
 def make_engine_player(
@@ -258,10 +279,11 @@ def make_engine_player(
     origin: Origin | None = None,
     *,
     note_legal: bool = False,
+    teacher: AskTeacher | None = None,
 ) -> LanguageModelPlayer:
     """Make a player with this engine and these settings. The player answers single asks if the engine answers single
-    requests. `chat` must have the `thinking` and the `history` of the settings. `origin` and `note_legal` are as in
-    `LanguageModelPlayer`."""
+    requests. `chat` must have the `thinking` and the `history` of the settings. `origin`, `note_legal` and `teacher`
+    are as in `LanguageModelPlayer`."""
     kind = ConcurrentLanguageModelPlayer if isinstance(engine, ConcurrentTokenEngine) else LanguageModelPlayer
     return kind(
         name,
@@ -275,4 +297,5 @@ def make_engine_player(
         policy=policy,
         origin=origin,
         note_legal=note_legal,
+        teacher=teacher,
     )

@@ -11,6 +11,7 @@ from threading import Lock
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
+from gymposium.players.teaching import AskTeacher
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.engines.canary import Agreement, Canary
@@ -40,12 +41,13 @@ class PolicyPlayers:
         evaluation_temperature: float = 0.0,
         staleness: int = 0,
         note_legal: bool = False,
+        teacher: AskTeacher | None = None,
     ) -> None:
         """`place` is the directory that the players' names contain. The publisher keeps the versions that are at most
         `staleness` publishes old. With `note_legal`, the traces of the learner's turns list the tokens that would have
-        continued a legal reply."""
+        continued a legal reply. With a `teacher`, they also have its probabilities."""
         self._publisher, self._chat, self._prompting, self._place = publisher, chat, prompting, place
-        self._note_legal, self._evaluation_temperature = note_legal, evaluation_temperature
+        self._note_legal, self._teacher, self._evaluation_temperature = note_legal, teacher, evaluation_temperature
         self._recent: deque[tuple[TokenEngine, Policy]] = deque(maxlen=staleness + 1)
         """The recently published policies, as (engine, policy) pairs."""
         self._one_at_a_time = Lock()
@@ -68,7 +70,7 @@ class PolicyPlayers:
 
     def learner(self) -> LanguageModelPlayer:
         """Return a player of the newest published version. It samples its replies."""
-        return self._make_player("learner", *self.published, self._prompting.temperature, note_legal=self._note_legal)
+        return self._make_player("learner", *self.published, self._prompting.temperature, is_learning=True)
 
     def recent(self, policy: Policy) -> LanguageModelPlayer:
         """Return a player of a version at most `staleness` publishes old. It samples its replies. Raises
@@ -78,7 +80,7 @@ class PolicyPlayers:
             raise GymposiumError(
                 f"{policy} is no longer available: newer versions have replaced it. Use the newest version."
             )
-        return self._make_player("learner", engine, policy, self._prompting.temperature, note_legal=self._note_legal)
+        return self._make_player("learner", engine, policy, self._prompting.temperature, is_learning=True)
 
     def evaluated(self) -> LanguageModelPlayer:
         """Return a player of the newest published version for evaluation."""
@@ -105,11 +107,16 @@ class PolicyPlayers:
             self._publisher.let_go(policy)
 
     def _make_player(
-        self, name: str, engine: TokenEngine, policy: Policy, temperature: float, *, note_legal: bool = False
+        self, name: str, engine: TokenEngine, policy: Policy, temperature: float, *, is_learning: bool = False
     ) -> LanguageModelPlayer:
-        settings = self._prompting.player_settings(temperature)
         return make_engine_player(
-            f"lm:{self._place / name}", engine, self._chat, settings, policy, note_legal=note_legal
+            f"lm:{self._place / name}",
+            engine,
+            self._chat,
+            self._prompting.player_settings(temperature),
+            policy,
+            note_legal=is_learning and self._note_legal,
+            teacher=self._teacher if is_learning else None,
         )
 
 
@@ -183,10 +190,15 @@ class Trainee:
 
 @contextmanager
 def make_trainee(
-    config: TrainConfig, directory: Path, model: LearningModel, games: Sequence[Game]
+    config: TrainConfig,
+    directory: Path,
+    model: LearningModel,
+    games: Sequence[Game],
+    teacher: AskTeacher | None = None,
 ) -> Iterator[Trainee]:
     """Yield the trainee of the run in `directory`. Its versions are saved in `versions/` in the directory. With
-    `engine.kind = "vllm"`, the run's server starts, and stops at the end of the block.
+    `engine.kind = "vllm"`, the run's server starts, and stops at the end of the block. The `teacher` labels the
+    learner's decisions in rollouts.
 
     Raises `GymposiumError` if a server does not start or serves another model. Also raises it if no prompt of a game
     fits the context, or if the chat template lacks the required tools."""
@@ -211,5 +223,6 @@ def make_trainee(
             evaluation_temperature=config.evaluated_player.temperature,
             staleness=staleness,
             note_legal=note_legal,
+            teacher=teacher,
         )
         yield Trainee(name, learner, players, canary, model.digest)

@@ -5,6 +5,7 @@ from gymposium_train.config.engine import Engine, make_engine_table
 from gymposium_train.config.learn import (
     Bypass,
     DecoupledMismatch,
+    Distillation,
     Entropy,
     Kl,
     Legality,
@@ -23,6 +24,7 @@ __all__ = [
     "Checkpoints",
     "ColdStart",
     "DecoupledMismatch",
+    "Distillation",
     "Engine",
     "Entropy",
     "Evaluation",

@@ -14,7 +14,6 @@ from gymposium.util.visible import plural
 from gymposium_agents.chat.settings import TOOLS
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_train.config.backend_checks import find_backend_checks
-from gymposium_train.config.defaults import is_pretrained
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.references import find_missing, find_unknown
 from gymposium_train.config.root import TrainConfig
@@ -120,7 +119,14 @@ def _list_run_rules(config: TrainConfig) -> Iterator[Rule]:
 def _list_teacher_rules(config: TrainConfig) -> Iterator[Rule]:
     if not config.has_teacher:
         return
-    start, cold = f"teacher = {config.teacher}", config.cold_start
+    start, cold, has_term = f"teacher = {config.teacher}", config.cold_start, config.distillation.weight > 0
+    if config.teaches_tokens:
+        yield Rule(
+            config.steps == 0 or not has_term,
+            f"{start}: it scores the tokens of rollouts, but with steps=0 or distillation.weight=0, nothing is learned "
+            f"from them. Set both above 0, or omit the teacher.",
+        )
+        return
     yield Rule(
         config.prompting.reply != "move",
         f"{start}: it recommends moves, but with prompting.reply={config.prompting.reply}, replies contain other text. "
@@ -130,8 +136,9 @@ def _list_teacher_rules(config: TrainConfig) -> Iterator[Rule]:
         not config.games, f"{start}: without games, there are no decisions to ask it about. Name a game, or omit it."
     )
     yield Rule(
-        cold.steps == 0,
-        f"{start}: it is asked in the cold start, but cold_start.steps = 0. Set cold_start.steps, or omit the teacher.",
+        cold.steps == 0 and (config.steps == 0 or not has_term),
+        f"{start}: it is asked in the cold start and in reinforcement learning, but there is no cold start "
+        f"(cold_start.steps = 0), and distillation.weight = 0. Set one of them above 0, or omit the teacher.",
     )
     yield Rule(
         bool(cold.data),
@@ -147,11 +154,6 @@ def _list_teacher_rules(config: TrainConfig) -> Iterator[Rule]:
         f"{start}: the control imitates random players or files, so it is no comparison. Turn off the control.",
     )
     yield Rule(
-        config.teacher.startswith("lm:") and is_pretrained(config.model),
-        f"{start}: a pretrained model cannot learn from the tokens of another model yet. Choose a teacher of moves, "
-        f"such as mcts-1000.",
-    )
-    yield Rule(
         config.steps is None and cold.budget is not None and cold.budget >= config.budget,
         f"cold_start.budget = {cold.budget}: it leaves nothing of budget={config.budget:g} for reinforcement learning. "
         f"Lower it, or set steps=0 for distillation alone.",
@@ -159,6 +161,10 @@ def _list_teacher_rules(config: TrainConfig) -> Iterator[Rule]:
 
 
 def _list_credit_rules(config: TrainConfig) -> Iterator[Rule]:
+    yield Rule(
+        config.credit.kind == "off" and config.distillation_weight == 0,
+        "credit.kind = off: without credit for rewards, only a teacher can teach. Set teacher, or another credit.",
+    )
     kind, credit = config.credit.kind, make_credit(config.credit)
     reward, context = config.reward, config.prompting.context
     single = config.rollout.group_size == 1

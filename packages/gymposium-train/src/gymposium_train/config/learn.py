@@ -36,6 +36,20 @@ class Legality(Settings):
     """Weight of the term, in nats per token. 0: not used."""
 
 
+class Distillation(Settings):
+    """Distillation during reinforcement learning: the teacher labels the learner's decisions in rollouts.
+
+    A teacher that recommends moves adds a term to the loss: at each sampled token, the cross-entropy with its
+    probabilities of the tokens that continue a legal reply. A teacher of tokens adds to their advantages: its
+    log-probability minus the learner's, a sample of the reverse KL divergence (Lu et al., 2025, On-Policy
+    Distillation)."""
+
+    weight: float = Field(default=1.0, ge=0.0)
+    """Weight of the term in the first step, in nats per token. 0: the teacher is only asked in the cold start."""
+    final_share: float = Field(default=0.0, ge=0.0, le=1.0)
+    """Final weight as a share of the initial weight. It decreases linearly over the steps. 1: constant."""
+
+
 class Kl(Settings):
     """The penalty on the distance to the reference, which is the policy before reinforcement learning. After imitation
     of random play, it keeps the policy exploring."""

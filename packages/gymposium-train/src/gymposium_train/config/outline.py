@@ -31,10 +31,10 @@ def outline_run(config: TrainConfig) -> dict[str, str]:
     return {
         "games": _describe_games(config, games),
         **find_backend_checks(config).outline(config),
-        "cold start": _describe_distillation(config) if config.has_teacher else _describe_cold_start(cold, source),
+        "cold start": _describe_distillation(config) if config.teaches_moves else _describe_cold_start(cold, source),
         "steps": _describe_steps(config),
         **({"opponents": opponents} if any(game.seats > 1 for game in games) else {}),
-        "learning": f"credit {config.credit.kind}, objective {config.objective.kind}, reward {config.reward}",
+        "learning": _describe_learning(config),
         "engine": f"{engine.kind}, {engine.schedule}, at most {_format_count(engine.staleness, 'step')} behind",
         "measures": _describe_evaluations(config, games),
         "control": "SFT for the same CPU time" if config.control else "none",
@@ -69,6 +69,12 @@ def _describe_lessons(cold: ColdStart) -> str:
     if cold.keep is not None:
         return IN_WORDS[cold.keep]
     return f"{IN_WORDS['winners']} (with chance or hidden information {IN_WORDS['all']})"
+
+
+def _describe_learning(config: TrainConfig) -> str:
+    learning = f"credit {config.credit.kind}, objective {config.objective.kind}, reward {config.reward}"
+    weight, what = config.distillation_weight, f"{config.teacher}'s {'tokens' if config.teaches_tokens else 'moves'}"
+    return f"{learning}, and {what} with weight {weight:g}" if weight else learning
 
 
 def _describe_steps(config: TrainConfig) -> str:

@@ -43,7 +43,7 @@ def find_unknown(config: TrainConfig) -> Iterator[str]:
                 f"takes free text and has no list of them. Omit the weight. kl.weight or a higher "
                 f"prompting.temperature also keep the policy exploring."
             )
-        taught = config.cold_start.data or config.has_teacher
+        taught = config.cold_start.data or config.teaches_moves
         if config.cold_start.steps and not taught and not game.spec.plays_at_random:
             yield (
                 f"cold_start.steps = {config.cold_start.steps}: by default, a cold start imitates random play, which "
@@ -65,7 +65,7 @@ def find_unknown(config: TrainConfig) -> Iterator[str]:
     for where, name in _list_opponents(config) if shared else ():
         if not _is_model(name):
             yield from _report_error(where, _check_opponent, name, shared)
-    if config.has_teacher and config.teacher != AUTO_TEACHER and not _is_model(config.teacher):
+    if config.teaches_moves and config.teacher != AUTO_TEACHER and not _is_model(config.teacher):
         yield from _report_error("teacher", _check_teacher, config.teacher, games)
     if len(games) == len(config.games):
         yield from _report_error("stages", check_stages, config.stages, games)

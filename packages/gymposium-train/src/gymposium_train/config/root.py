@@ -14,6 +14,7 @@ from gymposium_train.config.learn import (
     MISMATCHES,
     Bypass,
     DecoupledMismatch,
+    Distillation,
     Entropy,
     Kl,
     Legality,
@@ -63,10 +64,11 @@ class TrainConfig(Settings):
     """The reward to learn from: `returns`, `score`, `weighted(accuracy=1,efficiency=0.2)` … It does not affect the
     evaluation."""
     teacher: str = NO_TEACHER
-    """The player to learn from in the cold start, in place of random players: `exact`, `mcts-1000`, `cfr-500`,
-    `expectimax-2`, `lm:MODEL`, `api:MODEL` or any other player of the games. It recommends moves in the states that the
-    model itself reaches, and sees only what its seat sees. `auto`: the strongest fast one that suits the games and the
-    opponents, if any. `none`: no teacher."""
+    """The player to learn from, in place of random players in the cold start, and beside the rewards in reinforcement
+    learning (`distillation`): `exact`, `mcts-1000`, `cfr-500`, `expectimax-2`, `lm:MODEL`, `api:MODEL` or any other
+    player of the games. It recommends moves in the states that the model itself reaches, and sees only what its seat
+    sees. `auto`: the strongest fast one that suits the games and the opponents, if any. `none`: no teacher. To a
+    pretrained model, `lm:MODEL` teaches tokens, so both need the same tokenizer and chat template."""
     control: bool = False
     """Whether to also spend the CPU time of reinforcement learning on more SFT, for comparison."""
     model: Model = Field(default_factory=Model)
@@ -90,6 +92,7 @@ class TrainConfig(Settings):
     """The policy loss. Plugins add kinds with the hook `gymposium_objectives`."""
     entropy: Entropy = Field(default_factory=Entropy)
     legality: Legality = Field(default_factory=Legality)
+    distillation: Distillation = Field(default_factory=Distillation)
     kl: Kl = Field(default_factory=Kl)
     sft: Sft | None = None
     mismatch: Annotated[Mismatch, MISMATCHES] = Field(default_factory=Bypass)
@@ -112,8 +115,23 @@ class TrainConfig(Settings):
 
     @property
     def has_teacher(self) -> bool:
-        """Whether the cold start has a teacher."""
+        """Whether the run has a teacher."""
         return self.teacher != NO_TEACHER
+
+    @property
+    def teaches_tokens(self) -> bool:
+        """Whether the teacher scores the learner's tokens: a language model teaches a pretrained one."""
+        return self.teacher.startswith("lm:") and is_pretrained(self.model)
+
+    @property
+    def teaches_moves(self) -> bool:
+        """Whether the teacher recommends moves. It then also teaches in the cold start."""
+        return self.has_teacher and not self.teaches_tokens
+
+    @property
+    def distillation_weight(self) -> float:
+        """Initial weight of distillation in reinforcement learning. 0 without a teacher."""
+        return self.distillation.weight if self.has_teacher else 0.0
 
     @property
     def cold_start_budget(self) -> float | None:

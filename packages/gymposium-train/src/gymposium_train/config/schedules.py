@@ -62,6 +62,11 @@ def compute_entropy_weight(config: TrainConfig, progress: float) -> float:
     return config.entropy.weight * (1.0 - (1.0 - config.entropy.final_share) * progress)
 
 
+def compute_distillation_weight(config: TrainConfig, progress: float) -> float:
+    """Return the weight of distillation, in nats per token. 0 without a teacher."""
+    return config.distillation_weight * (1.0 - (1.0 - config.distillation.final_share) * progress)
+
+
 def compute_kl_weight(config: TrainConfig, progress: float) -> float:
     """Return the weight of the KL penalty, or 0 without a penalty."""
     return config.kl.weight * (1.0 - (1.0 - config.kl.final_share) * progress)

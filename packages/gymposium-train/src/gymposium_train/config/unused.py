@@ -69,14 +69,24 @@ USES = (
     UseCondition(
         ("cold_start.steps", "cold_start.failed"), lambda c: c.cold_start.epochs is None, "without cold_start.epochs"
     ),
-    UseCondition(("cold_start.budget",), lambda c: c.has_teacher, "with a teacher"),
+    UseCondition(("cold_start.budget",), lambda c: c.teaches_moves, "with a teacher of moves"),
+    UseCondition(
+        ("distillation",),
+        lambda c: c.has_teacher and c.steps != 0 and (c.source.kind == "matches" or c.teaches_tokens),
+        "with a teacher, without steps=0, and with source.kind=matches or a teacher of tokens",
+    ),
+    UseCondition(
+        ("distillation.final_share",), lambda c: c.distillation.weight > 0, "with a distillation.weight above 0"
+    ),
     UseCondition(
         ("cold_start.steps",),
-        lambda c: not c.has_teacher or c.cold_start_budget is None or c.cold_start.steps == 0,
+        lambda c: not c.teaches_moves or c.cold_start_budget is None or c.cold_start.steps == 0,
         "without a teacher, or with a fixed number of steps and without cold_start.budget",
     ),
     UseCondition(
-        ("cold_start.failed", "cold_start.keep", "cold_start.matches"), lambda c: not c.has_teacher, "without a teacher"
+        ("cold_start.failed", "cold_start.keep", "cold_start.matches"),
+        lambda c: not c.teaches_moves,
+        "without a teacher",
     ),
     UseCondition(("cold_start.validation",), lambda c: c.cold_start.epochs is not None, "with cold_start.epochs"),
     UseCondition(

@@ -136,7 +136,9 @@ class ForwardPasses:
             assert scored.logprobs is not None
             often = [counts[sequence] * real for sequence in sequences for _ in range(sequence.sampled)]
             weights = torch.tensor(often, device=scored.logprobs.device) / total
-            loss = compute_nll(scored.logprobs) if scored.distillation is None else scored.distillation
+            loss = compute_nll(scored.logprobs)
+            if scored.distillation is not None and scored.is_taught is not None:
+                loss = torch.where(scored.is_taught, scored.distillation, loss)
             mean = (loss * weights).sum()
             yield mean, mean if scored.illegality is None else mean + legality * (scored.illegality * weights).sum()
 

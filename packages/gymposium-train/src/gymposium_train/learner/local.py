@@ -161,6 +161,7 @@ class LocalLearner:
         learning_rate: float,
         entropy_weight: float = 0.0,
         kl_weight: float | None = None,
+        distillation_weight: float = 0.0,
         seed: int = 0,
         policy_learns: bool = True,
         auxiliary_sft: AuxiliarySft | None = None,
@@ -182,7 +183,9 @@ class LocalLearner:
                 for _, result in passes:
                     if first:
                         self.loss.note_start(result.batch, result.logprobs, mine)
-                    loss = self._compute_loss(result, turns, entropy_weight, kl_weight, policy_learns, mine)
+                    loss = self._compute_loss(
+                        result, turns, entropy_weight, kl_weight, distillation_weight, policy_learns, mine
+                    )
                     (batches * loss).backward()  # type: ignore[no-untyped-call]
                 if imitates:
                     assert auxiliary_sft is not None
@@ -249,6 +252,7 @@ class LocalLearner:
         turns: int,
         entropy_weight: float,
         kl_weight: float,
+        distillation_weight: float,
         policy_learns: bool,
         metrics: Metrics,
     ) -> Tensor:
@@ -271,6 +275,11 @@ class LocalLearner:
             metrics.add("train/illegality", off.item(), share)
             if policy_learns:
                 terms.append(self.loss.legality * off)
+        if (distillation := result.scored.distillation) is not None:
+            taught = (distillation * weights).sum()
+            metrics.add("train/distillation", taught.item(), share)
+            if policy_learns:
+                terms.append(distillation_weight * taught)
         if self.critic is not None and self.loss.critic is not None:
             alone = self.loss.critic.detached or not policy_learns
             values = self.critic(result.reads.detach() if alone else result.reads)

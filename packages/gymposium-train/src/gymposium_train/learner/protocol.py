@@ -93,6 +93,7 @@ class Learner(Protocol):
         learning_rate: float,
         entropy_weight: float = 0.0,
         kl_weight: float | None = None,
+        distillation_weight: float = 0.0,
         seed: int = 0,
         policy_learns: bool = True,
         auxiliary_sft: AuxiliarySft | None = None,
@@ -103,7 +104,8 @@ class Learner(Protocol):
         Rows carry their advantages, and weights that make the loss over all rows a mean. The loss of an optimizer step
         is its minibatch's part of that mean times the number of minibatches. The mean gradient over a pass is therefore
         that of all rows. `entropy_weight` applies to the entropy among tokens that continue a legal reply
-        (`Span.legal`). `kl_weight` defaults to the weight in the loss. With `policy_learns=False`, only the critic is
+        (`Span.legal`). `kl_weight` defaults to the weight in the loss. `distillation_weight` applies to the
+        cross-entropy with a teacher's probabilities (`Span.taught`). With `policy_learns=False`, only the critic is
         trained, and `auxiliary_sft` is not used. Returns metrics by name.
 
         Raises `BadOption` for an `entropy_weight` above 0 if a turn has no `legal`."""

@@ -39,6 +39,8 @@ class Span:
     value: float = 0.0
     """The critic's value of this turn before the update."""
     advantage: float = 0.0
+    token_advantages: tuple[float, ...] = ()
+    """Added to the advantage at each token. Empty if all are 0."""
     target: float = 0.0
     """The critic's target value."""
     weight: float = 0.0
@@ -94,14 +96,23 @@ def _make_spans(row: TokenRow, turns: Sequence[TurnTokens]) -> Iterator[Span]:
     for turn, tokens in groupby(row.turns):
         start, stop = stop, stop + len([*tokens])
         if turn >= 0:
-            yield Span(start, stop, row.logprobs[start:stop], legal=turns[turn].legal)
+            noted = turns[turn]
+            yield Span(start, stop, row.logprobs[start:stop], legal=noted.legal, taught=noted.taught)
 
 
 def strip_row(row: Row, *, legal: bool = False) -> Row:
     """Return the tokens and the places of a row without its learning data. With `legal`, keep the ids that continue a
-    legal reply if every turn has them."""
-    noted = legal and all(span.legal for span in row.spans)
-    return Row(row.ids, tuple(Span(span.start, span.stop, legal=span.legal if noted else ()) for span in row.spans))
+    legal reply if every turn has them, and a teacher's probabilities of these ids."""
+    if not (legal and all(span.legal for span in row.spans)):
+        return Row(row.ids, tuple(Span(span.start, span.stop) for span in row.spans))
+    taught = any(span.taught for span in row.spans)
+    return Row(
+        row.ids,
+        tuple(
+            Span(span.start, span.stop, legal=span.legal, taught=(span.taught or ((),) * len(span)) if taught else ())
+            for span in row.spans
+        ),
+    )
 
 
 def fill_spans(rows: Sequence[Row], **columns: Iterable[Any]) -> list[Row]:

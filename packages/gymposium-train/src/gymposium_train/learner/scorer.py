@@ -23,7 +23,6 @@ from gymposium_train.objective.terms import (
     compute_cross_entropy,
     compute_entropy_among,
     compute_illegality,
-    compute_nll,
 )
 
 
@@ -43,8 +42,10 @@ class PlaceScores(NamedTuple):
     """[N]: the negative logarithm of the total probability of tokens that continue a legal reply. None if no sequence
     names them."""
     distillation: Tensor | None = None
-    """[N]: the cross-entropy with a teacher's distributions, and the negative log-probabilities of tokens at places
-    without one. None if no sequence has a teacher's distributions."""
+    """[N]: the cross-entropy with a teacher's distributions, and 0 at places without one. None if no sequence has a
+    teacher's distributions."""
+    is_taught: Tensor | None = None
+    """[N]: whether a place has a teacher's distribution. None if no sequence has any."""
     is_likeliest: Tensor | None = None
     """[N]: whether each token is the most likely one. None if not requested."""
 
@@ -119,10 +120,7 @@ class Scorer(nn.Module):
         scored = scored._replace(move_entropy=moves, illegality=compute_illegality(of_legal, real))
         if (taught := _make_taught_tensor(sequences, among)) is None:
             return scored
-        nll = compute_nll(scores[:, 0])
-        return scored._replace(
-            distillation=torch.where(taught.any(dim=-1), compute_cross_entropy(of_legal, taught), nll)
-        )
+        return scored._replace(distillation=compute_cross_entropy(of_legal, taught), is_taught=taught.any(dim=-1))
 
 
 def _make_legal_tensor(sequences: Sequence[Row], device: Any) -> Tensor | None:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gymposium_train.learner.rows import Row
+from gymposium_train.learner.rows import Row, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,18 @@ class TokenBatch:
     reference: Tensor | None
     """[M]: log-probabilities under the reference policy. None without a reference."""
     advantages: Tensor
-    """[M]: the advantage of each token's turn."""
+    """[M]: the advantage of each token: its turn's plus its own."""
     weights: Tensor
     """[M]: the weight of each token in the loss."""
     values: Tensor
     """[T]: the critic's values before the update."""
     targets: Tensor
     """[T]: the critic's target values."""
+
+
+def _list_advantages(span: Span) -> list[float]:
+    """Return the advantage of each token."""
+    return [span.advantage + own for own in span.token_advantages or (0.0,) * len(span)]
 
 
 def make_token_batch(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], device: Any) -> TokenBatch:
@@ -66,7 +71,7 @@ def make_token_batch(rows: Sequence[Row], where: Sequence[int], starts: Sequence
         engine=tokens([span.engine for span in spans]),
         old=known([span.old for span in spans]),
         reference=known([span.reference for span in spans]),
-        advantages=turns([span.advantage for span in spans]).repeat_interleave(lengths).to(device),
+        advantages=tokens([_list_advantages(span) for span in spans]),
         weights=turns([span.weight for span in spans]).repeat_interleave(lengths).to(device),
         values=turns([span.value for span in spans]).to(device),
         targets=turns([span.target for span in spans]).to(device),

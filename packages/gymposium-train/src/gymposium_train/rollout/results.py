@@ -10,6 +10,7 @@ from typing import Any
 from gymposium.records.trajectories import Trajectory
 from gymposium.replies.reading import KINDS
 from gymposium.rewards.match import compute_score
+from gymposium_agents.chat.tokens import TurnTokens
 from gymposium_train.config.stages import SELF, is_scorable
 from gymposium_train.rollout.plan import PlannedGroup
 
@@ -22,6 +23,8 @@ class Results:
     decisions: int = 0
     readings: Counter[str] = field(default_factory=Counter)
     """The learner's replies by reading, including those of dropped trajectories."""
+    agreements: Counter[bool] = field(default_factory=Counter)
+    """The learner's replies by whether they agree with the teacher (`TurnTokens.agrees`)."""
     outcomes: Counter[str] = field(default_factory=Counter)
     """The kept trajectories by outcome: win, draw, loss, or score in a single-player game."""
     truncated: int = 0
@@ -33,7 +36,10 @@ class Results:
         """Add a match, given the trajectories of all seats the learner played."""
         self.matches += 1
         self.decisions += trajectories[0].decisions
-        self.readings.update(turn.reading for trajectory in trajectories for turn in trajectory.turns)
+        turns = [turn for trajectory in trajectories for turn in trajectory.turns]
+        self.readings.update(turn.reading for turn in turns)
+        traces = (turn.trace for turn in turns if isinstance(turn.trace, TurnTokens))
+        self.agreements.update(trace.agrees for trace in traces if trace.agrees is not None)
 
     def note_result(self, trajectory: Trajectory) -> None:
         """Add the result of a kept trajectory."""
@@ -51,6 +57,8 @@ class Results:
         if replies := self.readings.total():
             # skip the first kind: moves are the remainder
             figures |= {kind.replace(" ", "_"): self.readings[kind] / replies for kind in KINDS[1:]}
+        if taught := self.agreements.total():
+            figures["teacher_agreement"] = self.agreements[True] / taught
         if kept := self.outcomes.total():
             figures["truncated"] = self.truncated / kept
             if contests := kept - self.outcomes["score"]:

@@ -13,7 +13,6 @@ from functools import partial
 from itertools import islice
 
 from gymposium.match import MatchResult
-from gymposium.players.grammar import make_player
 from gymposium_agents.chat.settings import find_reply_form
 from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.config import TrainConfig
@@ -62,7 +61,8 @@ class TaughtLots:
 
     def __init__(self, run: RunContext, each: Callable[[MatchResult], object]) -> None:
         """`each` is called with every finished match."""
-        config, games, teacher = run.config, len(run.games), make_player(run.config.teacher)
+        config, games, teacher = run.config, len(run.games), run.teacher
+        assert teacher is not None, "a run without a teacher has no such cold start"
         self._plays = [
             TaughtPlay(
                 game,

@@ -78,7 +78,7 @@ def _fit_to_games(config: TrainConfig) -> TrainConfig:
     if not (isinstance(critic, Critic) and critic.scale is None and config.reward == "returns"):
         critic = None  # no critic, or its scale is known
     cold = config.cold_start
-    chooses = cold.keep is None and cold.steps > 0 and not cold.data and not config.has_teacher
+    chooses = cold.keep is None and cold.steps > 0 and not cold.data and not config.teaches_moves
     if not games or not (left_out or critic or chooses):
         return config
     seen = [measure_game(game, find_reply_form(prompting.reply)) for game in games]

@@ -32,10 +32,12 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 _SUMMARY = (
     ("train/sft_loss", "loss {:.3f}"),
     ("train/sft_failed", "failed {:.1%}"),
+    ("train/teacher_agreement", "agreement {:.1%}"),
     ("train/sft_validation_loss", "validation {:.3f}"),
     ("train/sft_token_accuracy", "accuracy {:.1%}"),
     ("rollout/reward", "reward {:+.2f}"),
     ("rollout/win", "win {:.0%}"),
+    ("rollout/teacher_agreement", "agreement {:.0%}"),
     ("train/entropy", "entropy {:.2f}"),
 )
 """The metrics shown for a phase, with their formats. The first metric that the phase has is drawn as its sparkline."""
@@ -44,8 +46,8 @@ _KL = ("train/kl", "train/approx_kl")
 
 
 def summarize_metrics(metrics: Mapping[str, Any]) -> str:
-    """Summarize a step's most important metrics on one line: reward, win rate, entropy, KL and failed replies, or the
-    imitation loss."""
+    """Summarize a step's most important metrics on one line: reward, win rate, agreement with a teacher, entropy, KL
+    and failed replies, or the imitation loss."""
     parts = [text.format(metrics[name]) for name, text in _SUMMARY if name in metrics]
     parts += [f"KL {metrics[name]:.2g}" for name in _KL if name in metrics][:1]
     if "rollout/illegal" in metrics:

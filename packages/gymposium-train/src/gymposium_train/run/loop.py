@@ -25,12 +25,14 @@ from gymposium_train.backends.trainee import Trainee
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import (
     RunProgress,
+    compute_distillation_weight,
     compute_entropy_weight,
     compute_kl_weight,
     compute_learning_rate,
 )
 from gymposium_train.credit.protocol import Credit, Episode, is_tied
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration
+from gymposium_train.learner.rows import Row
 from gymposium_train.rollout.protocol import Group, RolloutSource
 from gymposium_train.rollout.rating import rate_groups
 from gymposium_train.rollout.samples import (
@@ -60,6 +62,8 @@ class Training:
     """Called with each step, counted from 1, and the episodes of its rated groups."""
     auxiliary_sft: Callable[[int], Iterator[list[Demonstration]]] | None = None
     """Returns the batches to imitate in a step's optimizer steps. None without `sft`."""
+    teach_tokens: Callable[[Sequence[Row], float], tuple[list[Row], float]] | None = None
+    """Scores rows with a teacher of tokens (`gymposium_train.run.teachers.make_token_teacher`)."""
     unrated: Counter[str] = field(default_factory=Counter)
     """Number of groups that could not be rated, by reason."""
 
@@ -104,6 +108,8 @@ class Training:
             "train/entropy_weight": compute_entropy_weight(config, progress),
             "train/kl_weight": compute_kl_weight(config, progress),
         }
+        if config.has_teacher:
+            metrics["train/distillation_weight"] = compute_distillation_weight(config, progress)
         if masks:
             metrics["train/turns_masked"] = sum(is_cut_off(turn) for one in learned for turn in one.trajectory.turns)
         if config.samples.prompts and config.samples.keeps(step + 1, config.steps):
@@ -115,12 +121,15 @@ class Training:
                 temperature=config.prompting.temperature,
                 rng=stream(config.seed, "information", step),
             )
+        if rows and self.teach_tokens is not None:
+            rows, metrics["train/teacher_kl"] = self.teach_tokens(rows, compute_distillation_weight(config, progress))
         if rows:
             metrics |= learner.update(
                 rows,
                 learning_rate=rate,
                 entropy_weight=compute_entropy_weight(config, progress),
                 kl_weight=compute_kl_weight(config, progress),
+                distillation_weight=compute_distillation_weight(config, progress),
                 seed=stream(config.seed, "update", step).getrandbits(48),
                 policy_learns=self.credit.critic is None or step >= self.credit.critic.warmup,
                 auxiliary_sft=self._make_auxiliary_sft(step),

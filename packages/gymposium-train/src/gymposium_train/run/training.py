@@ -44,6 +44,7 @@ from gymposium_train.run.loop import Training
 from gymposium_train.run.measures import CurveSchedule, measure_curve_point, measure_returns_before
 from gymposium_train.run.reporting import measure_peak_memory
 from gymposium_train.run.samples_file import SamplesFile
+from gymposium_train.run.teachers import make_token_teacher
 from gymposium_train.run.under_way import RunContext
 from gymposium_train.util.progress import print_message
 
@@ -69,7 +70,9 @@ def _take_all_steps(run: RunContext, model: LearningModel, pace: RunProgress) ->
     directory, config, credit = run.directory, run.config, make_credit(run.config.credit)
     reward = make_reward(config.reward)
     with (
-        make_trainee(config, directory.path, model, run.games) as trainee,
+        make_trainee(
+            config, directory.path, model, run.games, run.teacher if config.distillation_weight else None
+        ) as trainee,
         run.open_recorder("train") as record,
         ExitStack() as resources,
     ):
@@ -101,6 +104,7 @@ def _take_all_steps(run: RunContext, model: LearningModel, pace: RunProgress) ->
             pace=pace,
             keep=samples.keep,
             auxiliary_sft=make_auxiliary_sft(run, model),
+            teach_tokens=make_token_teacher(config, model.chat) if config.teaches_tokens else None,
         )
         steps = _StepLoop(run, training)
         directory.remove_later_metrics(TRAIN, steps.done)

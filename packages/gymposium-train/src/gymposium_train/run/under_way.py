@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from gymposium.games.protocol import Game
 from gymposium.match import MatchResult
+from gymposium.players.grammar import make_player
+from gymposium.players.teaching import CachedTeacher
 from gymposium.records import RecordWriter
 from gymposium_train.backends.engines import RunEngine
 from gymposium_train.backends.protocol import Backend, BackendStart, make_backend
@@ -35,11 +37,14 @@ class RunContext:
     """The processes of the run."""
     engine: RunEngine = field(init=False)
     """The engine that training and evaluations share."""
+    teacher: CachedTeacher | None = field(init=False)
+    """The teacher of moves that all stages share, if the run has one."""
     _recorded: dict[str, set[str]] = field(default_factory=dict)
     """Ids of the matches in each record file."""
 
     def __post_init__(self) -> None:
         self.engine = RunEngine(self.config, self.directory.path / "versions")
+        self.teacher = CachedTeacher(make_player(self.config.teacher)) if self.config.teaches_moves else None
 
     @property
     def start(self) -> BackendStart:

@@ -30,3 +30,9 @@ class MoveDistribution:
 
         Then replies other than the legal moves' canonical texts hardly occur."""
         return self.samples is None and self.legal_mass >= EXACT_FROM
+
+    @property
+    def likeliest(self) -> tuple[str, ...]:
+        """Return the moves with the highest probability. Empty if all are 0."""
+        highest = max(self.probabilities, default=0.0)
+        return tuple(move for move, p in zip(self.moves, self.probabilities, strict=True) if p == highest > 0.0)

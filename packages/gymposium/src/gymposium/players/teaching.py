@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gymposium.players.asking import ask_distributions, ask_player, blame_errors
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, DistributionPlayer, Player, TeachingPlayer
 from gymposium.replies.reading import read_reply
+
+MOST_LABELS = 100_000
+"""Maximum number of recommendations kept by a `CachedTeacher`."""
+
+AskTeacher = Callable[[Sequence[Ask]], list[MoveDistribution]]
+"""Returns a recommendation for each ask, in order, like `ask_teacher`."""
 
 
 def ask_teacher(player: Player, asks: Sequence[Ask]) -> list[MoveDistribution]:
@@ -32,6 +38,25 @@ def ask_teacher(player: Player, asks: Sequence[Ask]) -> list[MoveDistribution]:
                 f"Return a probability for each legal move, in order"
             )
     return found
+
+
+class CachedTeacher:
+    """A teacher that is asked once per game, seat and view. Later asks get the same recommendation."""
+
+    def __init__(self, player: Player) -> None:
+        self.player = player
+        self._labels: dict[tuple[str, int, str], MoveDistribution] = {}
+
+    def __call__(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+        """Return the recommendation at each ask, in order. Raises the same errors as `ask_teacher`."""
+        keys = [(ask.game.name, ask.seat, ask.view) for ask in asks]
+        unknown = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in self._labels}
+        found = dict(zip(unknown, ask_teacher(self.player, [*unknown.values()]), strict=True))
+        labels = [found[key] if key in found else self._labels[key] for key in keys]
+        if len(self._labels) + len(found) > MOST_LABELS:
+            self._labels.clear()
+        self._labels |= found
+        return labels
 
 
 def recommend_moves(legal: Sequence[str], weights: Sequence[float]) -> MoveDistribution:

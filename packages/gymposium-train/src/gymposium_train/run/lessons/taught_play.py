@@ -1,7 +1,5 @@
 """Matches with a teacher that labels the decisions of some seats. Their moves are a mixture of a student's, the
-teacher's and random ones.
-
-A label depends only on the seat's view, so it is kept for later matches."""
+teacher's and random ones."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Player, Reply
-from gymposium.players.teaching import ask_teacher
+from gymposium.players.teaching import AskTeacher
 from gymposium.records import record_matches
 from gymposium.replies.reading import READERS, Reader, Reading
 from gymposium.util.streams import stream
@@ -26,9 +24,6 @@ from gymposium_train.run.lessons.writing import LessonWriter
 
 LEAST = 16
 """Number of matches played before the lessons per match are known."""
-MOST_LABELS = 100_000
-"""Maximum number of labels kept for later matches."""
-
 Student = Callable[[Sequence[Lesson], Iterator[random.Random]], list[Reading | None]]
 """Answers the prompts of lessons (`gymposium_train.run.lessons.answering`)."""
 
@@ -66,19 +61,17 @@ class TaughtAuthor:
     name = "student"
     reader: Reader = READERS["move"]
 
-    def __init__(self, teacher: Player, style: Style, writer: LessonWriter) -> None:
-        self._teacher, self._writer = teacher, writer
+    def __init__(self, teacher: AskTeacher, style: Style, writer: LessonWriter) -> None:
+        self._ask_teacher, self._writer = teacher, writer
         self.style: Style = style
         self.mix = WARM_UP
         self.student: Student | None = None
         """Plays the student's share of the moves."""
         self.counts = TaughtCounts()
-        self._labels: dict[tuple[int, str], MoveDistribution] = {}
-        """Labels by seat and view."""
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         shown = [self._writer.show(ask) for ask in asks]
-        labels = self._find_labels(asks)
+        labels = self._ask_teacher(asks)
         drawn = [_draw_move(label, ask.rng) for ask, label in zip(asks, labels, strict=True)]
         lessons = [
             self._writer.write(ask, now, move or (ask.legal_moves or [""])[0], label.probabilities)
@@ -91,16 +84,6 @@ class TaughtAuthor:
             Reply(move, trace=None if taught is None else lesson)
             for move, taught, lesson in zip(moves, drawn, lessons, strict=True)
         ]
-
-    def _find_labels(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
-        keys = [(ask.seat, ask.view) for ask in asks]
-        unknown = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in self._labels}
-        found = dict(zip(unknown, ask_teacher(self._teacher, [*unknown.values()]), strict=True))
-        labels = [found[key] if key in found else self._labels[key] for key in keys]
-        if len(self._labels) + len(found) > MOST_LABELS:
-            self._labels.clear()
-        self._labels |= found
-        return labels
 
     def _choose_moves(
         self,
@@ -122,9 +105,8 @@ class TaughtAuthor:
         return [move or ask.rng.choice(ask.legal_moves or [""]) for ask, move in zip(asks, moves, strict=True)]
 
     def _count_answer(self, move: str | None, label: MoveDistribution) -> None:
-        likeliest = max(label.probabilities)
-        agreed = move is not None and label.probabilities[label.moves.index(move)] == likeliest
         answers, failed, before = self.counts
+        agreed = move is not None and move in label.likeliest
         self.counts = TaughtCounts(answers + 1, failed + (move is None), before + agreed)
 
 
@@ -140,7 +122,7 @@ class TaughtPlay:
     def __init__(
         self,
         game: Game,
-        teacher: Player,
+        teacher: AskTeacher,
         style: Style,
         reader: Reader,
         opponents: Mapping[str, float],
