@@ -7,7 +7,7 @@ import gc
 import itertools
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ class ClumsyPlayer:
     def __init__(self, share: float = 0.3, reader: Reader = READERS["move"]) -> None:
         self.share, self.reader = share, reader
 
-    def act(self, asks: list[Ask]) -> list[Reply]:
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [self._reply(ask) for ask in asks]
 
     def _reply(self, ask: Ask) -> Reply:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Sequence
 
 import pytest
@@ -9,12 +11,13 @@ import pytest
 from gymposium.analysis.exact.optima import compute_optima_against_random
 from gymposium.analysis.exact.policy import tabulate_policy
 from gymposium.analysis.exact.value import compute_value
+from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, MatchContext, Player, Reply
-from gymposium.players.teaching import CachedTeacher, ask_teacher, recommend_moves
+from gymposium.players.teaching import CachedTeacher, ask_teacher, check_teaches, recommend_moves
 from gymposium.replies.reading import READERS
 
 
@@ -51,6 +54,24 @@ def test_players_that_only_reply_recommend_their_move() -> None:
 def test_likeliest_moves_share_the_highest_probability() -> None:
     assert recommend_moves(("a", "b", "c"), (2.0, 1.0, 2.0)).likeliest == ("a", "c")
     assert recommend_moves(("a", "b"), (0.0, 0.0)).likeliest == ()
+
+
+def test_moves_are_drawn_in_proportion_to_their_probabilities() -> None:
+    rng = random.Random(0)
+    drawn = Counter(recommend_moves(("a", "b", "c"), (1.0, 3.0, 0.0)).draw(rng) for _ in range(4000))
+    assert drawn.keys() == {"a", "b"}
+    assert drawn["b"] / 4000 == pytest.approx(0.75, abs=0.03)
+    assert recommend_moves(("a", "b"), (0.0, 0.0)).draw(rng) is None
+
+
+@pytest.mark.parametrize(
+    ("player", "game", "why"),
+    [("random", "mail", "no list of them"), ("exact", "kuhn_poker", "perfect information")],
+)
+def test_unsuitable_teachers_are_refused(player: str, game: str, why: str) -> None:
+    with pytest.raises(GymposiumError, match=why):
+        check_teaches(make_player(player), load_game(game))
+    check_teaches(make_player("mcts-100"), load_game("kuhn_poker"))
 
 
 def test_cached_teacher_is_asked_once_per_game_seat_and_view() -> None:

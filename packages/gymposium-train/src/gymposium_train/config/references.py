@@ -15,6 +15,7 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player, reject_person
 from gymposium.players.protocol import check_plays
+from gymposium.players.teaching import check_teaches
 from gymposium.rewards.grammar import make_reward
 from gymposium.runs.loggers.make import check_installed, check_loggers
 from gymposium.tasks.tools.reader import ToolsReader
@@ -84,17 +85,11 @@ def _check_opponent(name: str, games: Iterable[Game]) -> None:
 
 
 def _check_teacher(name: str, games: Iterable[Game]) -> None:
-    """Raise `GymposiumError` for an unknown player, a person, and a player that does not play one of the games. Also
-    raise it for games without lists of legal moves."""
+    """Raise `GymposiumError` for an unknown player, a person, and a player that cannot teach one of the games."""
     player = make_player(name)
     reject_person("teacher", [name])
     for game in games:
-        if game.spec.free_text or game.spec.tools:
-            raise BadOption(
-                f"{name} recommends legal moves, but {game.name} has no list of them. Omit the teacher, or choose "
-                f"another game."
-            )
-        check_plays(player, game)
+        check_teaches(player, game)
 
 
 def _check_reply(reply: str, games: Iterable[Game]) -> None:

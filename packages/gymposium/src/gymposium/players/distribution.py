@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 
 EXACT_FROM = 0.999
@@ -36,3 +37,7 @@ class MoveDistribution:
         """Return the moves with the highest probability. Empty if all are 0."""
         highest = max(self.probabilities, default=0.0)
         return tuple(move for move, p in zip(self.moves, self.probabilities, strict=True) if p == highest > 0.0)
+
+    def draw(self, rng: random.Random) -> str | None:
+        """Draw a move with these probabilities. Returns None if all are 0."""
+        return rng.choices(self.moves, self.probabilities)[0] if any(self.probabilities) else None

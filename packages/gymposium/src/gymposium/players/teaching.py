@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gymposium.errors import BadOption
+from gymposium.games.protocol import Game
 from gymposium.players.asking import ask_distributions, ask_player, blame_errors
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.protocol import Ask, DistributionPlayer, Player, TeachingPlayer
+from gymposium.players.protocol import Ask, DistributionPlayer, Player, TeachingPlayer, check_plays
 from gymposium.replies.reading import read_reply
 
 MOST_LABELS = 100_000
@@ -14,6 +16,16 @@ MOST_LABELS = 100_000
 
 AskTeacher = Callable[[Sequence[Ask]], list[MoveDistribution]]
 """Returns a recommendation for each ask, in order, like `ask_teacher`."""
+
+
+def check_teaches(player: Player, game: Game) -> None:
+    """Raise `GymposiumError` if a game does not list its legal moves, or the player does not play it."""
+    if game.spec.free_text or game.spec.tools:
+        raise BadOption(
+            f"{player.name} recommends legal moves, but {game.name} has no list of them. Omit the teacher, or choose "
+            f"another game."
+        )
+    check_plays(player, game)
 
 
 def ask_teacher(player: Player, asks: Sequence[Ask]) -> list[MoveDistribution]:

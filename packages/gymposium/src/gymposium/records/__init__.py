@@ -26,6 +26,7 @@ from gymposium.records.replay import (
     list_unanswered,
     load_game_of_record,
 )
+from gymposium.records.teaching import MatchSeat, recommend_in_records
 from gymposium.records.verify import (
     FileVerification,
     drop_duplicate_files,
@@ -41,6 +42,7 @@ __all__ = [
     "FORMAT",
     "Decision",
     "FileVerification",
+    "MatchSeat",
     "OrderedWriter",
     "Problem",
     "Record",
@@ -63,6 +65,7 @@ __all__ = [
     "make_no_records_problem",
     "parse_records",
     "read_records",
+    "recommend_in_records",
     "record_matches",
     "replay_choices",
     "replay_decisions",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any, cast
 
 from gymposium.errors import BadRecord
@@ -127,7 +128,7 @@ def make_replay_job(game: Game, record: Record) -> MatchJob:
                 f"{game.name} has {quantity(game.seats, 'seat')}, but the record has {quantity(count, name[:-1], name)}"
             )
     players = [
-        ScriptedPlayer(name, cast(Style, prompt["style"]), get_reader(prompt["reader"]))
+        _make_scripted_player(name, cast(Style, prompt["style"]), prompt["reader"])
         for name, prompt in zip(record.players, record.prompts)
     ]
     return MatchJob(
@@ -140,6 +141,12 @@ def make_replay_job(game: Game, record: Record) -> MatchJob:
         opening=record.opening,
         number=record.number,
     )
+
+
+@lru_cache(maxsize=256)
+def _make_scripted_player(name: str, style: Style, reader: str) -> ScriptedPlayer:
+    """Return a scripted player. Matches share equal ones, so a guard gets all their asks in one call."""
+    return ScriptedPlayer(name, style, get_reader(reader))
 
 
 def find_replay_difference(game: Game, record: Record, played: MatchResult | None = None) -> str | None:

@@ -72,7 +72,7 @@ class TaughtAuthor:
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         shown = [self._writer.show(ask) for ask in asks]
         labels = self._ask_teacher(asks)
-        drawn = [_draw_move(label, ask.rng) for ask, label in zip(asks, labels, strict=True)]
+        drawn = [label.draw(ask.rng) for ask, label in zip(asks, labels, strict=True)]
         lessons = [
             self._writer.write(ask, now, move or (ask.legal_moves or [""])[0], label.probabilities)
             for ask, now, move, label in zip(asks, shown, drawn, labels, strict=True)
@@ -108,11 +108,6 @@ class TaughtAuthor:
         answers, failed, before = self.counts
         agreed = move is not None and move in label.likeliest
         self.counts = TaughtCounts(answers + 1, failed + (move is None), before + agreed)
-
-
-def _draw_move(label: MoveDistribution, rng: random.Random) -> str | None:
-    """Draw a move from a label, or return None if it recommends nothing."""
-    return rng.choices(label.moves, label.probabilities)[0] if any(label.probabilities) else None
 
 
 class TaughtPlay:
