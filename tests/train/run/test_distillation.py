@@ -195,6 +195,6 @@ def test_automatic_teacher_suits_games_and_opponents(games: tuple[str, ...], opp
 
 def test_automatic_search_is_fast(monkeypatch: pytest.MonkeyPatch) -> None:
     config = TrainConfig(games=("connect_four",), teacher="auto")
-    for seconds, teacher in ((0.0001, "mcts-1000"), (0.001, "mcts-200"), (0.01, "none")):
+    for seconds, teacher in ((0.0001, "mcts-1000"), (0.001, "mcts-200"), (0.01, "mcts-100"), (0.1, "none")):
         monkeypatch.setattr("gymposium_train.run.teachers._time_search", lambda game, count, s=seconds: s)
         assert resolve_teacher(config).teacher == teacher

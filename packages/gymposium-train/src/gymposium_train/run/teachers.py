@@ -32,6 +32,8 @@ from gymposium_train.learner.rows import Row, fill_spans
 
 SECONDS = 0.003
 """Maximum CPU seconds of a search per decision. Imitating its recommendation takes about twice as long."""
+MOST_SECONDS = 0.03
+"""Maximum CPU seconds of a search with the fewest simulations."""
 SIMULATIONS = (1000, 400, 200, 100)
 """Numbers of simulations to choose from."""
 ITERATIONS = 500
@@ -130,13 +132,16 @@ def _find_specialist(games: Sequence[Game]) -> Iterator[str]:
 
 
 def _find_search(games: Sequence[Game]) -> Iterator[str]:
-    """Yield the search with the most simulations that is fast enough, in games with perfect information."""
+    """Yield the search with the most simulations that is fast enough, or else the one with the fewest if it is not too
+    slow, in games with perfect information."""
     if any(game.spec.information == "imperfect" for game in games):
         return
     least = SIMULATIONS[-1]
     with suppress(GymposiumError):
         seconds = max(_time_search(game, least) for game in games)
         yield from (f"mcts-{count}" for count in SIMULATIONS if seconds * count / least <= SECONDS)
+        if seconds <= MOST_SECONDS:
+            yield f"mcts-{least}"
 
 
 def _find_equilibrium(games: Sequence[Game]) -> Iterator[str]:
