@@ -130,7 +130,7 @@ class Checkpoints(Settings):
     """Number of latest checkpoints to keep. The last healthy checkpoint is kept, too."""
     best: bool = True
     """Whether a run ends with the weights of its learning curve's best point if the last point is clearly worse. It
-    must be worse by more than the difference's interval. Needs points (`evaluation.every`)."""
+    must be worse by more than the interval of the difference in equal deals. Needs points (`evaluation.every`)."""
     rollback: bool | None = None
     """Whether a run returns to the last healthy weights, and halves the learning rate, if most replies begin to fail or
     an update changes the policy too much. Otherwise it only warns. By default, runs with a `budget` return, and runs

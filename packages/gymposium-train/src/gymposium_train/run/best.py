@@ -1,43 +1,44 @@
-"""The best policy of a run, judged by the points of its learning curve."""
+"""The best policy of a run, judged by the points of its learning curve. All points play the same deals."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-Returns = Mapping[str, tuple[float, float]]
-"""A policy's mean return in each game, and half the width of its confidence interval."""
+from gymposium.games.protocol import Game
+from gymposium.records.scores import Estimate, estimate_gain
+
+Series = Sequence[float | None]
+"""A policy's return in each match of an evaluation, or None for a match without a result."""
+Returns = Mapping[str, Series]
+"""A policy's returns in each game."""
 
 
-def read_returns(scores: Mapping[str, Any]) -> Returns:
-    """Return the returns in the scores of each game, as stored in the results."""
-    found = {}
-    for game, score in scores.items():
-        value, low, high = score["return"]
-        found[game] = value, 0.0 if low is None or high is None else (high - low) / 2.0
-    return found
-
-
-def compute_advantage(one: Returns, other: Returns) -> float:
-    """Return how much better one policy is than another, averaged over games and in units of the difference's interval.
-    Above 1 means clearly better. Returns 0 without games. A difference without an interval counts as 1."""
-    if not one:
+def compute_advantage(games: Sequence[Game], one: Returns, other: Returns) -> float:
+    """Return how much better one policy is than another, averaged over games and in units of the interval of the gain
+    in equal deals. Above 1 means clearly better. Returns 0 without games. A gain without an interval counts as 1."""
+    if not games:
         return 0.0
-    return fmean(_compute_units(one[game], other[game]) for game in one)
+    return fmean(
+        _count_intervals(estimate_gain(other[game.name], one[game.name], game.seats, game.utility_range))
+        for game in games
+    )
 
 
-def _compute_units(one: tuple[float, float], other: tuple[float, float]) -> float:
-    difference, half = one[0] - other[0], math.hypot(one[1], other[1])
-    return difference / half if half else float(difference > 0) - float(difference < 0)
+def _count_intervals(gain: Estimate) -> float:
+    """Return a gain in units of its distance from the limit on the side of 0."""
+    half = gain.value - gain.low if gain.value > 0.0 else gain.high - gain.value
+    return gain.value / half if half > 0.0 else float(gain.value > 0.0) - float(gain.value < 0.0)
 
 
 @dataclass(slots=True)
 class BestPoint:
     """The step with the learning curve's best point so far. It is stored in checkpoints."""
 
+    games: Sequence[Game]
+    """The games whose returns are compared."""
     step: int
     returns: Returns
     last: Returns
@@ -46,7 +47,7 @@ class BestPoint:
     def note(self, step: int, returns: Returns) -> bool:
         """Note a new point. Returns True if it is the best so far."""
         self.last = returns
-        if compute_advantage(returns, self.returns) <= 0.0:
+        if compute_advantage(self.games, returns, self.returns) <= 0.0:
             return False
         self.step, self.returns = step, returns
         return True
@@ -54,10 +55,14 @@ class BestPoint:
     @property
     def is_lost(self) -> bool:
         """True if the latest point is clearly worse than the best one."""
-        return compute_advantage(self.returns, self.last) > 1.0
+        return compute_advantage(self.games, self.returns, self.last) > 1.0
+
+    def state(self) -> dict[str, Any]:
+        """Return the state as plain data, for `restored`."""
+        return {"step": self.step, "returns": self.returns, "last": self.last}
 
     @classmethod
-    def restored(cls, state: Mapping[str, Any]) -> BestPoint:
-        """Restore what `asdict` returned."""
-        returns, last = ({game: tuple(found) for game, found in state[key].items()} for key in ("returns", "last"))
-        return cls(int(state["step"]), returns, last)
+    def restored(cls, games: Sequence[Game], state: Mapping[str, Any]) -> BestPoint:
+        """Restore what `state` returned. Raises `LookupError` if a game is missing."""
+        returns, last = ({game.name: state[key][game.name] for game in games} for key in ("returns", "last"))
+        return cls(games, int(state["step"]), returns, last)

@@ -9,11 +9,9 @@ from gymposium.records import Problem, read_records
 from gymposium.records.scores import estimate_gain
 from gymposium.runs.results import AFTER
 from gymposium_agents.players.evaluate import find_seat
+from gymposium_train.run.best import Series
 from gymposium_train.run.measures import list_panel, make_match_tag
 from gymposium_train.run.under_way import RunContext
-
-Series = list[float | None]
-"""A policy's return in each match of an evaluation, or None for a match without a result."""
 
 
 def add_gains(run: RunContext, what: str) -> None:
@@ -34,10 +32,11 @@ def add_gains(run: RunContext, what: str) -> None:
 def _read_returns(run: RunContext, what: str) -> dict[tuple[str, str], Series]:
     """Return a policy's returns for each game and opponent, from the records of its evaluation."""
     found: dict[tuple[str, str], Series] = {}
-    by_tag: dict[str, tuple[Game, Series]] = {}
+    by_tag: dict[str, tuple[Game, list[float | None]]] = {}
     for game in run.games:
         for opponent, matches in list_panel(run.config.evaluation, game).items():
-            series = found[game.name, opponent] = [None] * matches
+            series: list[float | None] = [None] * matches
+            found[game.name, opponent] = series
             by_tag[make_match_tag(run, what, game, opponent)] = game, series
     if by_tag:
         for _, record in read_records(run.directory.matches("eval")):

@@ -18,11 +18,11 @@ from gymposium.match.seating import round_up_matches
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.util.streams import stream
-from gymposium_agents.players.evaluate import evaluate_player
+from gymposium_agents.players.evaluate import evaluate_player, find_seat
 from gymposium_train.config import Evaluation
 from gymposium_train.config.schedules import RunProgress
 from gymposium_train.config.stages import ALONE
-from gymposium_train.run.best import Returns, read_returns
+from gymposium_train.run.best import Returns, Series
 from gymposium_train.run.live import format_result
 from gymposium_train.run.under_way import RunContext
 
@@ -90,7 +90,7 @@ def measure_player(
                 run.view.stage(f"{what} against {name}{where}", matches) as bar,
                 run.open_stoppable_recorder("eval", bar) as record,
             ):
-                score = _evaluate_player(run, player, game, name, matches, what, record)
+                score, _ = _evaluate_player(run, player, game, name, matches, what, record)
                 figures = flatten_score(game, name, score)
                 bar.advance(format_result(figures), 0)
             _note_score(run, what, game, name, score)
@@ -110,22 +110,14 @@ def measure_curve_point(run: RunContext, tag: str, player: Player) -> tuple[dict
     and the returns. Its match ids begin with `tag`. Its deals differ from those of the other evaluations, because these
     points may choose the policy that the other evaluations measure."""
     metrics: dict[str, float] = {}
-    scores: dict[str, dict[str, Any]] = {}
+    returns: dict[str, Series] = {}
     for game in run.games:
         name = next(iter(list_panel(run.config.evaluation, game)))
         with run.open_recorder("eval") as record:
             matches = round_up_matches(run.config.evaluation.curve_matches, game)
-            scores[game.name] = _evaluate_player(run, player, game, name, matches, tag, record, deals="curve")
-        metrics |= flatten_score(game, name, scores[game.name])
-    return metrics, read_returns(scores)
-
-
-def measure_returns_before(run: RunContext) -> Returns:
-    """Return the policy's returns before reinforcement learning, against the first opponent of the panel in each
-    game."""
-    before = run.directory.results().get("evaluations", {}).get("cold start", {})
-    first = {game.name: next(iter(list_panel(run.config.evaluation, game))) for game in run.games}
-    return read_returns({game: before[game][opponent] for game, opponent in first.items()})
+            score, returns[game.name] = _evaluate_player(run, player, game, name, matches, tag, record, deals="curve")
+        metrics |= flatten_score(game, name, score)
+    return metrics, returns
 
 
 def measure_anchors(run: RunContext) -> None:
@@ -184,19 +176,29 @@ def _evaluate_player(
     what: str,
     each: Callable[[MatchResult], object],
     deals: str = "eval",
-) -> dict[str, Any]:
-    """Evaluate a player. Players evaluated with equal `deals` get the same deals and the same random streams of
-    opponents."""
-    return evaluate_player(
+) -> tuple[dict[str, Any], Series]:
+    """Evaluate a player. Returns its score, and its return in each match. Players evaluated with equal `deals` get the
+    same deals and the same random streams of opponents."""
+    returns: list[float | None] = [None] * matches
+
+    def note_match(played: MatchResult) -> None:
+        each(played)
+        number = played.job.number
+        assert number is not None, "evaluate_player numbers its matches"
+        if not played.ending.broke_off:
+            returns[number] = played.returns[find_seat(number, game)]
+
+    evaluation = evaluate_player(
         player,
         make_player(opponent) if opponent != ALONE else None,
         game,
         matches=matches,
         seed=stream(run.config.seed, deals).getrandbits(48),
         tag=make_match_tag(run, what, game, opponent),
-        each=each,
+        each=note_match,
         schedule=run.config.engine.schedule,
-    ).overall.as_dict()
+    )
+    return evaluation.overall.as_dict(), returns
 
 
 def _note_score(run: RunContext, what: str, game: Game, opponent: str, score: dict[str, Any]) -> None:

@@ -41,7 +41,7 @@ from gymposium_train.run.health import (
 )
 from gymposium_train.run.live import StageBar, summarize_metrics
 from gymposium_train.run.loop import Training
-from gymposium_train.run.measures import CurveSchedule, measure_curve_point, measure_returns_before
+from gymposium_train.run.measures import CurveSchedule, measure_curve_point
 from gymposium_train.run.reporting import measure_peak_memory
 from gymposium_train.run.samples_file import SamplesFile
 from gymposium_train.run.teachers import make_token_teacher
@@ -119,12 +119,13 @@ class _StepLoop:
     """The steps of a run: the state so far, and the parts that decide what follows a step."""
 
     def __init__(self, run: RunContext, training: Training) -> None:
-        directory, before = run.directory, measure_returns_before(run)
+        directory = run.directory
         self._run, self._training, self._pace = run, training, training.pace
         self.done = 0
         """Number of steps done."""
         self.health = Health()
-        self._best = BestPoint(0, before, before)
+        judges_points = run.config.checkpoints.best and run.config.evaluation.every != 0
+        self._best = BestPoint(run.games if judges_points else (), 0, {}, {})
         self._judged_from = 0
         """After a rollback, the first step whose replies are judged."""
         self._is_warned = False
@@ -142,7 +143,7 @@ class _StepLoop:
     @property
     def kept(self) -> int:
         """The step whose weights are the result, once all steps are done."""
-        return self._best.step if self._run.config.checkpoints.best and self._best.is_lost else self.done
+        return self._best.step if self._best.is_lost else self.done
 
     def _restore_newest(self, newest: Path) -> None:
         """Restore the state of the newest checkpoint."""
@@ -150,7 +151,7 @@ class _StepLoop:
             state = load_checkpoint(newest, self._training.trainee.learner)
             self._training.restore(state["training"])
             self.done, self.health = int(state["step"]), Health(**state["health"])
-            self._best = BestPoint.restored(state["best"])
+            self._best = BestPoint.restored(self._best.games, state["best"])
             cpu_seconds = float(state["cpu_seconds"])
         remove_later_checkpoints(self._run.directory.best, self.done)
         self._pace.used += cpu_seconds
@@ -161,6 +162,7 @@ class _StepLoop:
         run, config, pace, stop = self._run, self._run.config, self._pace, self._stop
         with self._checkpoints, self._open_bar() as bar:
             if not self.done:
+                self._measure_start()
                 self._save_checkpoint()
                 self._save_best()
             shown = round(pace.used)
@@ -261,6 +263,14 @@ class _StepLoop:
             style="yellow",
         )
 
+    def _measure_start(self) -> None:
+        """Measure the policy before the first step, in the deals of the points that are compared with it."""
+        if self._best.games:
+            began = time.process_time()
+            _, returns = measure_curve_point(self._run, "curve-0", self._training.trainee.evaluated)
+            self._best.returns = self._best.last = returns
+            self._pace.spend(time.process_time() - began)
+
     def _measure_point(self) -> dict[str, float]:
         """Measure a point of the learning curve if one is due, and save the weights if it is the best so far. Returns
         its metrics."""
@@ -288,8 +298,7 @@ class _StepLoop:
 
     def _save_best(self) -> None:
         """Save the weights as the best so far, if the run may end with them."""
-        config = self._run.config
-        if config.checkpoints.best and config.evaluation.every != 0 and self._run.games:
+        if self._best.games:
             self._checkpoints.save_best(self._collect_state())
 
     def _collect_state(self) -> dict[str, Any]:
@@ -297,7 +306,7 @@ class _StepLoop:
             "step": self.done,
             "cpu_seconds": self._pace.trained,
             "health": asdict(self.health),
-            "best": asdict(self._best),
+            "best": self._best.state(),
             "training": self._training.state(),
         }
 
