@@ -196,6 +196,74 @@ def test_resumed_run_cannot_choose_server_options(tmp_path: Path) -> None:
         run_synth("--resume", tmp_path / "a")
 
 
+SILENT = '''
+"""A player that gives no legal reply."""
+from gymposium import OpponentSpec, hookimpl
+from gymposium.players.protocol import Reply
+from gymposium.replies.reading import READERS
+
+
+class Silent:
+    name, reader, style = "silent", READERS["move"], "compact"
+
+    def act(self, asks):
+        return [Reply("?") for _ in asks]
+
+
+@hookimpl
+def gymposium_opponents():
+    yield OpponentSpec(name="silent", form="silent", pattern="silent", summary="S.", entry_point="silent:Silent")
+'''
+TAUGHT = ("--game", "tic_tac_toe", "--players", "random,random", "-n", "70", "--keep", "all", "--context", "full")
+
+
+def test_teacher_replaces_the_replies(tmp_path: Path) -> None:
+    done = synth(tmp_path, "synth", *TAUGHT, "--teacher", "exact", "--out", "a")
+    assert "no recommendation  0 turns" in done.stdout, done.stderr
+    lines = parse_lines(tmp_path / "a" / "data.jsonl")
+    matches = parse_lines(tmp_path / "a" / "matches.jsonl")
+    assert len(lines) == sum(len(match["turns"]) for match in matches)
+    for line in lines:
+        about, [reply] = line["gymposium"], line["completion"]
+        assert (about["player"], about["teacher"]) == ("random", "exact")
+        assert about["taught"][about["legal"].index(reply["content"])] == max(about["taught"])
+    manifest = json.loads((tmp_path / "a" / "manifest.json").read_text())
+    assert (manifest["wanted"]["teacher"], manifest["counts"]["untaught"]) == ("exact", 0)
+
+
+def test_recorded_matches_get_a_teacher_later(tmp_path: Path) -> None:
+    run_synth(*TAUGHT, "--out", tmp_path / "a")
+    run_synth(*TAUGHT, "--teacher", "mcts-5", "--limit", "100", "--out", tmp_path / "b")
+    with pytest.raises(GymposiumError, match="never overwritten"):
+        run_synth("--resume", tmp_path / "a", "--teacher", "mcts-5")
+    (tmp_path / "a" / "data.jsonl").unlink()
+    run_synth("--resume", tmp_path / "a", "--teacher", "mcts-5", "--limit", "100")
+    data = (tmp_path / "a" / "data.jsonl").read_bytes()
+    assert data == (tmp_path / "b" / "data.jsonl").read_bytes()
+    assert len(data.splitlines()) == 100
+    (tmp_path / "a" / "data.jsonl").unlink()
+    run_synth("--resume", tmp_path / "a")
+    assert (tmp_path / "a" / "data.jsonl").read_bytes() == data
+
+
+def test_stored_teacher_that_opens_a_path_needs_permission(tmp_path: Path) -> None:
+    run_synth(*ASKED, "--out", tmp_path / "a")
+    file = tmp_path / "a" / "settings.json"
+    stored = json.loads(file.read_text())
+    stored["settings"]["teacher"] = "lm:./somewhere"
+    file.write_text(json.dumps(stored))
+    with pytest.raises(PermissionRequired, match="somewhere"):
+        run_synth("--resume", tmp_path / "a")
+
+
+def test_teacher_without_recommendations_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "silent.py").write_text(SILENT)
+    options = ("--game", "kuhn_poker", "--players", "random,random", "-n", "4", "--keep", "all", "--out", "k")
+    done = synth(tmp_path, "--plugin", "silent.py", "synth", *options, "--teacher", "silent")
+    assert done.returncode == 2
+    assert "silent recommends no move at " in done.stderr
+
+
 def test_writes_no_data_if_nothing_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for asked in ((*ASKED, "--keep", "draw", "--out", tmp_path / "a"), ("--resume", tmp_path / "a")):
         with pytest.raises(GymposiumError, match=r"No seat of 10 matches .*another outcome 20") as error:
@@ -225,6 +293,10 @@ def test_writes_no_data_if_nothing_is_kept(tmp_path: Path, capsys: pytest.Captur
         (["--reply", "yaml"], "'yaml'"),
         (["--prompt", "long"], "full or compact"),
         (["--per", "match"], "--context full"),
+        (["--per", "match", "--context", "full", "--teacher", "random"], "conflicts with --teacher"),
+        (["--teacher", "human"], "gymposium play"),
+        (["--teacher", "exact"], "perfect information"),
+        (["--game", "mail", "--players", "mail-expert", "--keep", "all", "--teacher", "random"], "no list of them"),
         (["--schedule", "waves"], "rounds or streaming"),
         (["--start-server"], "no player is written lm:MODEL"),
         (["--out", "/dev/null/data"], "--out /dev/null/data: cannot be written"),

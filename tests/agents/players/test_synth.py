@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,10 +15,12 @@ from gymposium.games.protocol import Style
 from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
 from gymposium.match.failures import FailurePolicy
+from gymposium.players.distribution import MoveDistribution
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.players.random import RandomPlayer
-from gymposium.records import Record
+from gymposium.players.teaching import CachedTeacher
+from gymposium.records import MatchSeat, Record, recommend_in_records
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import get_reader
 from gymposium_agents.chat.chat import Chat
@@ -242,6 +245,72 @@ def test_keep_by_return(least: float, reward: float) -> None:
 def test_invalid_outcomes_are_refused(text: str) -> None:
     with pytest.raises(BadOption, match="return>=X"):
         Keep.parse(text)
+
+
+def recommend(
+    teacher: Player, records: list[Record], wanted: SynthSelection
+) -> dict[MatchSeat, list[MoveDistribution]]:
+    seats = [seat for record in records for seat in wanted.list_kept_seats(record)]
+    return recommend_in_records(CachedTeacher(teacher), records, seats)
+
+
+@pytest.mark.parametrize("context", ["state", "full"])
+@pytest.mark.parametrize(("name", "teacher"), [("tic_tac_toe", "mcts-20"), ("leduc_poker", "mcts-20")])
+def test_teachers_reply_in_the_states_of_the_records(name: str, teacher: str, context: str) -> None:
+    records, settings = play_records(name, RandomPlayer(), 4), PlayerSettings("full", "tags", context=context)
+    wanted = SynthSelection(settings=settings, keep=Keep.parse("win"), per="turn", teacher=teacher)
+    recommended = recommend(make_player(teacher), records, wanted)
+    data = SynthData(wanted)
+    found = [line for record in records for line in data.add(record, recommended)]
+    recorded = SynthData(replace(wanted, teacher=None))
+    others = [line for record in records for line in recorded.add(record)]
+    labels = [label for seat in recommended.values() for label in seat]
+    assert [line["prompt"] for line in found] == [line["prompt"] for line in others]
+    assert found != others
+    for line, other, label in zip(found, others, labels, strict=True):
+        about = line["gymposium"]
+        assert about == {**other["gymposium"], "teacher": teacher, "taught": label.probabilities}
+        [reply] = line["completion"]
+        move = reply["content"].removeprefix("<move>").removesuffix("</move>")
+        assert about["taught"][about["legal"].index(move)] > 0
+    assert [line for record in records for line in SynthData(wanted).add(record, recommended)] == found
+
+
+def test_replies_are_drawn_from_the_recommendations() -> None:
+    records = play_records("kuhn_poker", RandomPlayer(), 200)
+    wanted = SynthSelection(settings=PlayerSettings(reply="move"), keep=Keep(), per="turn", teacher="random")
+    data = SynthData(wanted)
+    recommended = recommend(RandomPlayer(), records, wanted)
+    replies = [line["completion"][0]["content"] for one in records for line in data.add(one, recommended)]
+    assert replies.count("bet") / len(replies) == pytest.approx(0.5, abs=0.1)
+
+
+def test_turns_without_a_recommendation_are_left_out() -> None:
+    class OnlyCenter(RandomPlayer):
+        """Replies b2, whether or not it is legal."""
+
+        name = "center"
+
+        def act(self, asks: Sequence[Ask]) -> list[Reply]:
+            return [Reply("b2") for _ in asks]
+
+        distributions = None  # type: ignore[assignment]
+
+    records = play_records("tic_tac_toe", RandomPlayer(), 10)
+    wanted = SynthSelection(settings=PlayerSettings(reply="move"), keep=Keep(), per="turn", teacher="center")
+    data = SynthData(wanted)
+    recommended = recommend(OnlyCenter(), records, wanted)
+    found = [line for record in records for line in data.add(record, recommended)]
+    assert {line["completion"][0]["content"] for line in found} == {"b2"}
+    assert data.lines == len(found)
+    assert data.lines + data.untaught == sum(len(record.turns) for record in records)
+    assert 0 < data.counts()["untaught"] < data.lines
+
+
+def test_lines_of_teachers_are_single_turns() -> None:
+    assert choose_per(PlayerSettings(context="full"), None, taught=True) == "turn"
+    with pytest.raises(BadOption, match="conflicts with --teacher"):
+        choose_per(PlayerSettings(context="full"), "match", taught=True)
 
 
 def test_whole_match_lines_require_a_growing_context() -> None:

@@ -156,6 +156,28 @@ def test_invalid_legal_moves_are_refused(tmp_path: Path, legal: Any) -> None:
             read_chats([write_chats(tmp_path / "a.jsonl", line)], thinking=False)
 
 
+def test_synth_lines_name_a_teachers_probabilities(tmp_path: Path, tiny: LoadedModel) -> None:
+    taught = make_synth_line(legal=["b2", "b1", "a1"], taught=[0.5, 0.125, 0.375])
+    lines = [taught, make_synth_line(legal=["b2", "a1"])]
+    lessons = read_chats([write_chats(tmp_path / "a.jsonl", *lines)], thinking=False)
+    assert [lesson.taught for lesson in lessons] == [(0.5, 0.125, 0.375), ()]
+    first, second = tokenize_lessons(lessons, tiny.chat, room=100, max_tokens=8).demonstrations
+    assert [len(odds) for odds in first.taught] == [len(ids) for ids in first.legal]
+    assert second.taught == ()
+    never = make_synth_line(legal=["b2", "a1"], taught=[0, 1])
+    lessons = read_chats([write_chats(tmp_path / "b.jsonl", never)], thinking=False)
+    with pytest.raises(BadOption, match=r"b\.jsonl:1: the teacher's probability of the reply 'b2' is 0"):
+        tokenize_lessons(lessons, tiny.chat, room=100, max_tokens=8)
+
+
+@pytest.mark.parametrize("taught", ["b2", None, [1], [0.5, 0.25], [2, -1], [True, False], [10**400, 0], [[0.5], 0.5]])
+def test_invalid_probabilities_are_refused(tmp_path: Path, taught: Any) -> None:
+    whole = {"messages": [ASKED, SAID, AGAIN, MORE], "gymposium": {"legal": [["b2", "c3"]] * 2, "taught": [0.5, 0.5]}}
+    for line in (make_synth_line(legal=["b2", "a1"], taught=taught), make_synth_line(legal=None, taught=[]), whole):
+        with pytest.raises(BadOption, match=r"a\.jsonl:1: gymposium\.taught must list a probability"):
+            read_chats([write_chats(tmp_path / "a.jsonl", line)], thinking=False)
+
+
 @pytest.mark.parametrize("context", ["state", "full"])
 def test_reads_output_of_gymposium_synth(tmp_path: Path, context: str, tiny: LoadedModel) -> None:
     out = tmp_path / "moves"

@@ -12,11 +12,14 @@ import pytest
 from gymposium import load_game, make_player
 from gymposium.errors import BadOption
 from gymposium.match import MatchJob, play
-from gymposium.records import Record, compress_records, write_records
+from gymposium.players.teaching import CachedTeacher
+from gymposium.records import Record, compress_records, recommend_in_records, write_records
+from gymposium.replies.reading import READERS
+from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.players.synth import Keep, SynthData, SynthSelection, choose_per
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import change_config
-from gymposium_train.run.lessons import read_chats, read_files
+from gymposium_train.run.lessons import Lesson, TaughtPlay, read_chats, read_files
 
 
 def make_config(*files: Path, **records: Any) -> TrainConfig:
@@ -56,6 +59,39 @@ def test_records_give_the_lessons_of_their_chats(
     expected = [replace(lesson, where="") for lesson in read_chats([chats], thinking=False)]
     assert [replace(lesson, where="") for lesson in read_files(config)] == expected
     assert {lesson.where.rpartition(":")[0] for lesson in read_files(config)} == {str(matches)}
+
+
+@pytest.mark.parametrize("context", ["state", "full"])
+@pytest.mark.parametrize(("name", "player"), [("tic_tac_toe", "exact"), ("kuhn_poker", "cfr-20")])
+def test_chats_with_a_teacher_give_the_lessons_of_a_cold_start(
+    tmp_path: Path, name: str, player: str, context: str
+) -> None:
+    records: list[Record] = []
+    teacher, form = CachedTeacher(make_player(player)), READERS["move"]
+    game = load_game(name)
+    play = TaughtPlay(
+        game,
+        teacher,
+        "compact",
+        form,
+        {},
+        seed=0,
+        tag="t",
+        context=context,
+        each=lambda one: records.append(Record.from_match(one)),
+    )
+    lessons, _ = play.lot(100, None)
+    settings = PlayerSettings("compact", "move", context=context)
+    data = SynthData(SynthSelection(settings=settings, keep=Keep(), per="turn", teacher=player))
+    seats = [seat for record in records for seat in data.wanted.list_kept_seats(record)]
+    recommended = recommend_in_records(CachedTeacher(make_player(player)), records, seats)
+    chats = tmp_path / "chats.jsonl"
+    chats.write_text("".join(json.dumps(line) + "\n" for one in records for line in data.add(one, recommended)))
+
+    def list_all(found: list[Lesson]) -> list[Any]:
+        return sorted((repr(one.messages), one.legal, one.taught) for one in found)
+
+    assert list_all(read_chats([chats], thinking=False)) == list_all(lessons)
 
 
 def test_chats_and_compressed_records_may_be_mixed(tmp_path: Path, matches: Path) -> None:

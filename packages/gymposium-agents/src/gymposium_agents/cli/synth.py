@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -15,10 +16,11 @@ import typer
 
 from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, open_optional_executor
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.matches import ScheduleOption, SeedOption
+from gymposium.cli.matches import ScheduleOption, SeedOption, show_match_bar
 from gymposium.cli.resume import (
     OutOption,
     check_settings,
+    explain_resume,
     is_default,
     list_given_options,
     list_names_to_allow,
@@ -33,9 +35,10 @@ from gymposium.match import FORFEIT, read_schedule
 from gymposium.match.seating import make_tag, round_up_matches
 from gymposium.players.grammar import reject_person
 from gymposium.players.protocol import Player
+from gymposium.players.teaching import CachedTeacher, check_teaches
 from gymposium.plugins.allowed import allow_names
 from gymposium.plugins.command_line import format_command_line
-from gymposium.records import Record
+from gymposium.records import Record, recommend_in_records
 from gymposium.replies.prompt import PROMPT_VERSION
 from gymposium.replies.reading import bind_reader
 from gymposium.runs.folder import RunFolder, check_run_path
@@ -51,6 +54,8 @@ from gymposium_agents.players.synth import Keep, SynthData, SynthSelection, choo
 
 MATCHES = 1000
 """The default number of matches, before rounding up to a multiple of the number of seats."""
+TAUGHT_AT_ONCE = 64
+"""Number of matches about which a teacher is asked at once."""
 FORMAT = "gymposium-synth-2"
 
 
@@ -77,6 +82,7 @@ class SynthSettings:
     at_once: int
     start_server: bool
     server_option: tuple[str, ...]
+    teacher: str | None = None
 
 
 _NAMES = frozenset(field.name for field in fields(SynthSettings))
@@ -113,6 +119,13 @@ def command(
     by: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Take only the turns of the Nth of --players, in any seat"),
+    ] = None,
+    teacher: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLAYER",
+            help="Reply with this player's moves, and list its probabilities of the legal moves, one turn per line",
+        ),
     ] = None,
     context: Annotated[
         str,
@@ -172,6 +185,10 @@ def command(
     thoughts. A move of any other player becomes the shortest reply with that move. A reply without a legal move
     forfeits the match. Neither that seat nor its opponents are kept.
 
+    With --teacher, the states are those of the matches, and the replies are another player's. At each kept turn, the
+    teacher sees what the seat saw, and a move is drawn from its recommendation. Earlier turns in a prompt keep the
+    moves that led there, so a line is one turn. Turns without a recommendation are left out and counted.
+
     Whole matches are written as messages, single turns as prompt and completion. TRL and other trainers use these
     formats. The folder of the run contains data.jsonl, the matches and manifest.json. --resume continues an interrupted
     run, adds matches, or makes other data. Data is never overwritten: move data.jsonl away before you add matches or
@@ -183,13 +200,15 @@ def command(
     gymposium synth --game tic_tac_toe --players mcts-100,random -n 500 --by 1 --keep win,draw --out moves
     gymposium synth --game kuhn_poker --players "lm:MODEL?reply=tags&temperature=0.8,random" --reply tags
     gymposium synth --game 2048 --players random -n 400 --keep "return>=1500"
+    gymposium synth --game tic_tac_toe --players "lm:MODEL,random" --by 1 --keep all --teacher exact
     mv moves/data.jsonl moves-500.jsonl
     gymposium synth --resume moves -n 1000
     """
     if resume is not None:
         folder, stored = open_run(ctx, resume, "synth", SynthSettings, _NAMES.difference(_FIXED))
-        check_settings([stored.game], split_names(stored.players))
         anew = {name: value for name, value in ctx.params.items() if name in list_given_options(ctx) and name in _NAMES}
+        teachers = [] if stored.teacher is None or "teacher" in anew else [stored.teacher]
+        check_settings([stored.game], [*split_names(stored.players), *teachers])
         if "server_option" not in anew:
             check_server_options(stored.server_option)
         settings = replace(stored, **anew | {"server_option": tuple(anew.get("server_option", stored.server_option))})
@@ -215,15 +234,16 @@ def command(
         if is_default(ctx, "matches"):
             matches = round_up_matches(MATCHES, loaded)
         how = (keep, seats, by, context, reply, prompt, thinking, per, dedupe, limit, seed, swap, schedule, at_once)
-        settings = SynthSettings(game, players, matches, *how, start_server, tuple(server_option or ()))
+        settings = SynthSettings(game, players, matches, *how, start_server, tuple(server_option or ()), teacher)
         check_run_path(out_dir)
     session = _Session(settings)
     with (
         open_optional_executor(
             executor, jobs, address, schedule=settings.schedule, start_server=settings.start_server
         ) as chosen,
-        open_players(session.texts, settings.server_option, start_server=settings.start_server) as seated,
+        open_players(session.names, settings.server_option, start_server=settings.start_server) as seated,
     ):
+        session.choose_teacher(seated)
         if resume is None:
             folder = RunFolder.create(out_dir, "synth", dump_settings(settings))
         else:
@@ -238,6 +258,7 @@ def command(
             allow=session.allow,
             at_once=settings.at_once,
         )
+        session.ask_teacher(folder)
     if not played.finished:
         played.check(folder, session.allow)
     manifest = session.write(folder)
@@ -258,7 +279,8 @@ class _Session:
         self.game = load_game(settings.game)
         self.schedule = read_schedule(settings.schedule)
         self.texts = split_names(settings.players)
-        self.allow = [*list_names_to_allow([settings.game], self.texts), *find_powerful_options(settings.server_option)]
+        self.names = [*self.texts, *([] if settings.teacher is None else [settings.teacher])]
+        self.allow = [*list_names_to_allow([settings.game], self.names), *find_powerful_options(settings.server_option)]
         if explain_access(self.game.name):
             allow_names(self.game.name)  # the user typed or allowed it, and the records of the run name it
         thinking = "true" if settings.thinking else "false"
@@ -268,7 +290,7 @@ class _Session:
         wanted = SynthSelection(
             settings=player_settings,
             keep=Keep.parse(settings.keep),
-            per=choose_per(player_settings, settings.per),
+            per=choose_per(player_settings, settings.per, taught=settings.teacher is not None),
             seats=read_seats(settings.seats, self.game),
             dedupe=settings.dedupe,
             limit=settings.limit,
@@ -276,7 +298,11 @@ class _Session:
         wanted.keep.check(self.game)
         bind_reader(find_reply_form(settings.reply), list_tools(self.game), self.game.name)
         check_players(self.texts, settings.by, self.game)
+        if settings.teacher is not None:
+            reject_person("--teacher", [settings.teacher], self.game.name)
         self.data, self._lines = SynthData(wanted), list[str]()
+        self._teacher: CachedTeacher | None = None
+        self._records: list[Record] = []
 
     def seat(self, players: Mapping[str, Player]) -> SeatedSeries:
         """Return the matches to play. `players` maps texts to players."""
@@ -294,13 +320,51 @@ class _Session:
             on_illegal=FORFEIT,
         )
 
+    def choose_teacher(self, players: Mapping[str, Player]) -> None:
+        """Choose the teacher, if any. `players` maps texts to players. Raises `GymposiumError` if it cannot teach the
+        game."""
+        if self.settings.teacher is not None:
+            player = players[self.settings.teacher]
+            check_teaches(player, self.game)
+            self._teacher = CachedTeacher(player)
+            self.data.wanted = replace(self.data.wanted, teacher=player.name)
+
     def count(self, number: int, record: Record) -> None:
-        """Add the data of a finished match."""
-        self._lines += [json.dumps(line) + "\n" for line in self.data.add(record)]
+        """Add the data of a finished match. With a teacher, `ask_teacher` adds it."""
+        if self._teacher is None:
+            self._add(self.data.add(record))
+        else:
+            self._records.append(record)
+
+    def ask_teacher(self, folder: RunFolder) -> None:
+        """Add the data of all finished matches with the replies of the teacher, if any."""
+        if self._teacher is None:
+            return
+        saved = f"{quantity(len(self._records), 'match')} recorded in {folder.path}."
+        again = ("synth", "--resume", str(folder.path))
+        with explain_resume(lambda: saved, *again, allow=self.allow), show_match_bar() as bar:
+            task = bar.add_task(f"asking {self._teacher.player.name}", total=len(self._records))
+            for first in range(0, len(self._records), TAUGHT_AT_ONCE):
+                if self.data.lines == self.settings.limit:
+                    break
+                some = self._records[first : first + TAUGHT_AT_ONCE]
+                kept = [seat for record in some for seat in self.data.wanted.list_kept_seats(record)]
+                recommended = recommend_in_records(self._teacher, some, kept, partial(bar.advance, task))
+                for record in some:
+                    self._add(self.data.add(record, recommended))
+
+    def _add(self, lines: Iterable[dict[str, Any]]) -> None:
+        self._lines += [json.dumps(line) + "\n" for line in lines]
 
     def write(self, folder: RunFolder) -> dict[str, Any]:
         """Write the data and the manifest, and return the manifest. Raises `GymposiumError` if no seat is kept."""
         settings, counts, data = self.settings, self.data, "".join(self._lines)
+        if not data and counts.kept:
+            again = format_command_line("synth", "--resume", str(folder.path), "--teacher", "PLAYER", allow=self.allow)
+            raise GymposiumError(
+                f"{settings.teacher} recommends no move at {quantity(counts.untaught, 'turn')}. Choose another teacher "
+                f"with  {again}"
+            )
         if not data:  # the same settings would keep nothing again
             keeps_all, plays_more = (
                 format_command_line("synth", "--resume", str(folder.path), *changed, allow=self.allow)
@@ -343,6 +407,7 @@ class _Session:
             f"  kept      {quantity(counts.kept, 'seat')}",
             f"  left out  {_format_reasons(counts)}",
             *([f"  passed over as duplicates  {quantity(counts.duplicates, 'line')}"] if wanted.dedupe else []),
+            *([f"  no recommendation  {quantity(counts.untaught, 'turn')}"] if wanted.teacher is not None else []),
         ):
             make_stdout_console().print(line, soft_wrap=True)
 

@@ -2,6 +2,7 @@
 
 A chat is exactly what the language-model player reads when it plays: its prompts come from the same `Prompt`, and its
 messages from the same context. Positions are restored by replaying the recorded moves, so records of any players work.
+With a teacher, the replies are the moves that it recommends in these positions.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import CHANCE, Game, make_replay_game
-from gymposium.records import Record, load_game_of_record
+from gymposium.players.distribution import MoveDistribution
+from gymposium.records import MatchSeat, Record, load_game_of_record
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader, get_lenient_reader
 from gymposium.tasks.tools import list_tools
 from gymposium.tasks.tools.reader import ToolsReader, list_tools_readers
+from gymposium.util.streams import stream
 from gymposium_agents.chat.context import Exchange, list_template_tools, parse_context
 from gymposium_agents.chat.settings import PlayerSettings, find_reply_form
 from gymposium_agents.chat.tokens import Message
@@ -32,6 +36,8 @@ DATA = "gymposium"
 """The key of a line's origin. Trainers ignore unknown keys."""
 LEGAL = "legal"
 """The key of the legal moves in an origin."""
+TAUGHT = "taught"
+"""The key of a teacher's probabilities of the legal moves in an origin."""
 
 _RESULTS = ("win", "draw", "loss")
 _KEEP_HELP = "Use all, return>=X, or results: win, draw, loss, or several separated by commas."
@@ -176,13 +182,39 @@ def make_lines(record: Record, seat: int, settings: PlayerSettings, per: Per) ->
             }
 
 
-def choose_per(settings: PlayerSettings, per: str | None) -> Per:
-    """Return the content of a line: `per` if given, else a whole match if the context only grows.
+def make_taught_lines(
+    record: Record, seat: int, settings: PlayerSettings, teacher: str, recommended: Sequence[MoveDistribution]
+) -> Iterator[dict[str, Any]]:
+    """Yield the lines of one seat's turns in one match, with a teacher's replies. `recommended` are its recommendations
+    at the seat's decisions. Turns without one are omitted.
+
+    A reply is a move drawn from the recommendation, because the trainer's loss over the teacher's probabilities is
+    unbiased only then. Earlier turns in the prompt keep the seat's own replies. The origin also names the teacher, and
+    lists its probabilities of the legal moves."""
+    how = find_reply_form(settings.reply)
+    for turn, (line, label) in enumerate(zip(make_lines(record, seat, settings, "turn"), recommended, strict=True)):
+        move = label.draw(stream(record.player_seed, "teacher", seat, turn))
+        if move is not None:
+            reply = {"role": "assistant", "content": how.answer(move)}
+            origin = {**line[DATA], "teacher": teacher, TAUGHT: label.probabilities}
+            yield {**line, "completion": [reply], DATA: origin}
+
+
+def choose_per(settings: PlayerSettings, per: str | None, *, taught: bool = False) -> Per:
+    """Return the content of a line: `per` if given, else a whole match if the context only grows. Lines that a teacher
+    answers (`taught`) are single turns.
 
     Raises `BadOption` for any other word. Also raises it for whole matches with a context that rewrites history,
     because no single chat then contains every turn's prompt."""
     if per not in (None, "match", "turn"):
         raise BadOption(f"Invalid --per {per}. Use match or turn.")
+    if taught:
+        if per == "match":
+            raise BadOption(
+                "--per match conflicts with --teacher: a whole match continues with the player's moves, not with the "
+                "teacher's. Omit --per."
+            )
+        return "turn"
     grows = parse_context(settings.context).grows
     if per == "match" and not grows:
         raise BadOption(
@@ -210,6 +242,8 @@ class SynthSelection:
     """Whether to omit duplicate chats."""
     limit: int | None = None
     """The maximum number of lines, or None for no limit."""
+    teacher: str | None = None
+    """The name of the teacher whose moves replace the players', or None."""
 
     def select_seats(self, record: Record) -> list[int]:
         """Return the selected seats of a match."""
@@ -217,6 +251,14 @@ class SynthSelection:
             seat
             for seat, player in enumerate(record.players)
             if (self.seats is None or seat in self.seats) and self.by in (None, player)
+        ]
+
+    def list_kept_seats(self, record: Record) -> list[MatchSeat]:
+        """Return the kept seats of a match."""
+        return [
+            (record.id, seat)
+            for seat in self.select_seats(record)
+            if explain_rejection(record, seat, self.keep) is None
         ]
 
 
@@ -235,16 +277,22 @@ class SynthData:
     """Number of lines of data."""
     duplicates: int = 0
     """Number of lines omitted as duplicates."""
+    untaught: int = 0
+    """Number of turns left out because the teacher recommends nothing."""
     _known: set[str] = field(default_factory=set)
     """The chats so far, to find duplicates."""
 
     def counts(self) -> dict[str, Any]:
         """Return the counts as plain data, with the most frequent reason first."""
-        counts = {name: getattr(self, name) for name in ("matches", "kept", "left_out", "lines", "duplicates")}
+        names = ("matches", "kept", "left_out", "lines", "duplicates", "untaught")
+        counts = {name: getattr(self, name) for name in names}
         return {**counts, "left_out": dict(self.left_out.most_common())}
 
-    def add(self, record: Record) -> Iterator[dict[str, Any]]:
-        """Yield a match's lines of data. No match is read after the line that reaches the limit."""
+    def add(
+        self, record: Record, recommended: Mapping[MatchSeat, Sequence[MoveDistribution]] = MappingProxyType({})
+    ) -> Iterator[dict[str, Any]]:
+        """Yield a match's lines of data. No match is read after the line that reaches the limit. With a teacher,
+        `recommended` are its recommendations at all decisions of the kept seats."""
         wanted = self.wanted
         if self.lines == wanted.limit:
             return
@@ -255,7 +303,7 @@ class SynthData:
                 self.left_out[reason] += 1
                 continue
             self.kept += 1
-            for line in make_lines(record, seat, wanted.settings, wanted.per):
+            for line in self._make_lines(record, seat, recommended):
                 if wanted.dedupe:
                     chat = json.dumps([line.get(key) for key in ("messages", "prompt", "completion")])
                     if chat in self._known:
@@ -266,3 +314,13 @@ class SynthData:
                 yield line
                 if self.lines == wanted.limit:
                     return
+
+    def _make_lines(
+        self, record: Record, seat: int, recommended: Mapping[MatchSeat, Sequence[MoveDistribution]]
+    ) -> Iterator[dict[str, Any]]:
+        wanted = self.wanted
+        if wanted.teacher is None:
+            return make_lines(record, seat, wanted.settings, wanted.per)
+        labels = recommended[record.id, seat]
+        self.untaught += sum(not label.likeliest for label in labels)
+        return make_taught_lines(record, seat, wanted.settings, wanted.teacher, labels)

@@ -9,13 +9,15 @@ role `tool` follow it with their results.
 In `messages`, every assistant reply is a lesson, and the messages before it are its prompt. In the second form, only
 the completion is a lesson. Other keys are ignored, as in other trainers, with two exceptions. First, a line made for a
 thinking model (`chat_template_kwargs`) is rejected if this run does not ask for thoughts, and vice versa. Second, a
-line from `gymposium synth` (`gymposium`) lists the legal moves of each reply, which teach the model what is legal.
+line from `gymposium synth` (`gymposium`) lists the legal moves of each reply, which teach the model what is legal. With
+a teacher, it also lists the teacher's probabilities of these moves, which the model then imitates.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from gymposium.util.plain_file import read_lines
 from gymposium.util.strict_json import check_depth, parse_strict_json
 from gymposium.util.visible import is_encodable
 from gymposium_agents.chat.tokens import Message
-from gymposium_agents.players.synth import DATA, LEGAL
+from gymposium_agents.players.synth import DATA, LEGAL, TAUGHT
 from gymposium_train.run.lessons.lessons import Lesson
 
 _MOST_MESSAGES = 4096
@@ -85,11 +87,13 @@ def read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
     legal = _parse_legal_moves(data, len(replies), where)
     if not replies:
         raise BadOption(f"{where}: the assistant's reply is missing or empty. Remove the line.")
-    for n, moves in zip(replies, legal, strict=True):
+    taught = _parse_taught(data, legal, where)
+    for n, moves, odds in zip(replies, legal, taught, strict=True):
         if n == 0 or messages[n - 1]["role"] not in ("user", "tool"):
             raise BadOption(f"{where}: message {n} is an assistant reply without a prompt. Put the question first.")
         calls = tuple(messages[n].get("tool_calls", ()))
-        yield Lesson(messages[:n], messages[n]["content"], where, legal=moves, calls=calls, tools=tools)
+        reply = messages[n]["content"]
+        yield Lesson(messages[:n], reply, where, legal=moves, taught=odds, calls=calls, tools=tools)
 
 
 def _parse_messages(data: Any, where: str) -> tuple[Message, ...]:
@@ -157,6 +161,26 @@ def _parse_legal_moves(data: Mapping[str, Any], replies: int, where: str) -> lis
             f"be null for free text."
         )
     return [None if moves is None else tuple(moves) for moves in found]
+
+
+def _parse_taught(
+    data: Mapping[str, Any], legal: Sequence[tuple[str, ...] | None], where: str
+) -> list[tuple[float, ...]]:
+    """Return a teacher's probabilities of each reply's legal moves, or () for lines without a teacher. Raises
+    `BadOption` for anything but one probability for each legal move of a single reply."""
+    origin = data.get(DATA)
+    if not isinstance(origin, dict) or TAUGHT not in origin:
+        return [()] * len(legal)
+    found, moves = origin[TAUGHT], legal[0] if len(legal) == 1 else None
+    if moves is None or not _is_distribution(found) or len(found) != len(moves):
+        raise BadOption(f"{where}: {DATA}.{TAUGHT} must list a probability for each legal move of a single reply.")
+    return [tuple(found)]
+
+
+def _is_distribution(data: Any) -> bool:
+    if not isinstance(data, list) or not all(type(one) in (int, float) and 0 <= one <= 1 for one in data):
+        return False
+    return math.isclose(math.fsum(data), 1.0, abs_tol=1e-6)
 
 
 def _is_moves(data: Any) -> bool:

@@ -83,8 +83,8 @@ def tokenize_lessons(
     """Tokenize lessons with the model's chat template. `room` limits the tokens of a prompt and its reply together, and
     `max_tokens` those of a reply in play. `form` is the form of the replies.
 
-    Raises `BadOption` with file and line if the chat template rejects a conversation or calls, and if all lessons are
-    too long."""
+    Raises `BadOption` with file and line if the chat template rejects a conversation or calls, and for a reply that its
+    teacher never gives. Also raises it if all lessons are too long."""
     tokens_of_reply = cache(chat.reply)
     demonstrations: list[Demonstration] = []
     too_long = cut_off = unguided = 0
@@ -103,7 +103,10 @@ def tokenize_lessons(
         guided = reply in legal
         unguided += not guided
         continued = find_continuations(legal, reply) if guided else ()
-        taught = split_probabilities(dict(zip(legal, lesson.taught, strict=True)), reply) if lesson.taught else ()
+        odds = dict(zip(legal, lesson.taught, strict=True)) if guided and lesson.taught else {}
+        if odds.get(reply) == 0.0:
+            raise BadOption(f"{lesson.where}: the teacher's probability of the reply {lesson.reply!r} is 0.")
+        taught = split_probabilities(odds, reply) if odds else ()
         demonstrations.append(Demonstration(prompt, reply, continued, taught))
     if lessons and not demonstrations:
         raise BadOption(
