@@ -12,7 +12,7 @@ from gymposium.analysis.exact.graph import build_graph
 from gymposium.analysis.exact.minimax import Minimax, list_children
 from gymposium.analysis.exact.players import CfrPlayer
 from gymposium.analysis.exact.policy import get_move_probabilities
-from gymposium.analysis.review import MatchReview, UnjudgeableGame, choose_judge, review_match
+from gymposium.analysis.review import MatchReview, UnjudgeableGame, choose_judge, choose_quick_judge, review_match
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.match import MatchJob, play
@@ -62,6 +62,26 @@ def test_unjudgeable_games_are_refused(game: str, judge: str | None, why: str, m
     monkeypatch.setattr("gymposium.analysis.review.judge.MOST_POSITIONS", 5_000)
     with pytest.raises(UnjudgeableGame, match=why):
         choose_judge(load_game(game), judge)
+
+
+@pytest.mark.parametrize("game", ["tic_tac_toe", "kuhn_poker"])
+def test_quick_judge_of_a_small_game_is_the_usual_one(game: str) -> None:
+    quick, usual = (choose(load_game(game)) for choose in (choose_quick_judge, choose_judge))
+    assert (quick.name, quick.digest) == (usual.name, usual.digest)
+
+
+@pytest.mark.parametrize(
+    ("game", "why"),
+    [
+        ("connect_four", "connect_four has more than 20,000 positions"),
+        ("leduc_poker", "leduc_poker has more than 1,000 positions"),
+        ("backgammon", "backgammon has"),
+        ("solitaire", "zero-sum games with two seats"),
+    ],
+)
+def test_quick_judge_needs_a_small_game(game: str, why: str) -> None:
+    with pytest.raises(UnjudgeableGame, match=why):
+        choose_quick_judge(load_game(game))
 
 
 @pytest.mark.parametrize("name", ["", "mcts-10", "cfr-0", "search", "cfr-x", "exact-1"])

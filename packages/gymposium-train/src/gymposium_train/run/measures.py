@@ -24,6 +24,7 @@ from gymposium_train.config.schedules import RunProgress
 from gymposium_train.config.stages import ALONE
 from gymposium_train.run.best import Returns, Series
 from gymposium_train.run.live import format_result
+from gymposium_train.run.losses import LossMeter
 from gymposium_train.run.under_way import RunContext
 
 MEASURING = 0.1
@@ -156,7 +157,10 @@ def flatten_score(game: Game, opponent: str, score: dict[str, Any]) -> dict[str,
 
 
 def _list_figures(score: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    yield from zip(("return", "return_low", "return_high"), score["return"], strict=True)
+    for name in ("return", "lost_per_move"):
+        for end, value in zip(("", "_low", "_high"), score.get(name, ()), strict=False):
+            if value is not None:
+                yield f"{name}{end}", value
     for name in ("win", "draw", "loss"):
         if name in score["results"]:
             yield name, score["results"][name][0]
@@ -177,16 +181,19 @@ def _evaluate_player(
     each: Callable[[MatchResult], object],
     deals: str = "eval",
 ) -> tuple[dict[str, Any], Series]:
-    """Evaluate a player. Returns its score, and its return in each match. Players evaluated with equal `deals` get the
-    same deals and the same random streams of opponents."""
+    """Evaluate a player. Returns its score with its loss per move, and its return in each match. Players evaluated with
+    equal `deals` get the same deals and the same random streams of opponents."""
     returns: list[float | None] = [None] * matches
+    losses = LossMeter(game)
 
     def note_match(played: MatchResult) -> None:
         each(played)
         number = played.job.number
         assert number is not None, "evaluate_player numbers its matches"
         if not played.ending.broke_off:
-            returns[number] = played.returns[find_seat(number, game)]
+            seat = find_seat(number, game)
+            returns[number] = played.returns[seat]
+            losses.add(played, number, seat)
 
     evaluation = evaluate_player(
         player,
@@ -198,7 +205,7 @@ def _evaluate_player(
         each=note_match,
         schedule=run.config.engine.schedule,
     )
-    return evaluation.overall.as_dict(), returns
+    return evaluation.overall.as_dict() | losses.as_dict(), returns
 
 
 def _note_score(run: RunContext, what: str, game: Game, opponent: str, score: dict[str, Any]) -> None:

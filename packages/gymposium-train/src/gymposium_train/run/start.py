@@ -37,6 +37,7 @@ from gymposium_train.run.extending import drop_results
 from gymposium_train.run.fitting import fit_config
 from gymposium_train.run.gains import add_gains
 from gymposium_train.run.live import open_view
+from gymposium_train.run.losses import describe_judges
 from gymposium_train.run.measures import measure_anchors, measure_player
 from gymposium_train.run.memory import return_large_blocks
 from gymposium_train.run.teachers import plays_itself
@@ -155,6 +156,8 @@ def _run_stages(run: RunContext) -> None:
         drop_results(directory, [AFTER])  # an extension may have been killed after it removed the model
     run_cold_start(run)
     _report_template(run)
+    if run.games:
+        directory.add_results(judges=describe_judges(run.games))
     with run.engine:
         measure_player(run, BEFORE, partial(run.backend.player, run.start, BEFORE), step=0)
         if config.steps != 0:

@@ -81,17 +81,18 @@ def build_graph(game: Game) -> Graph:
     )
 
 
-def check_small(game: Game) -> None:
-    """Raise `TooLarge` if the game is too large to traverse by default."""
-    if reason := _find_size_problem(game):
+def check_small(game: Game, most: int = MOST_UNASKED) -> None:
+    """Raise `TooLarge` if the game cannot be traversed or has more than `most` positions, by default the maximum of
+    unrequested traversals."""
+    if reason := _find_size_problem(game, most):
         raise TooLarge(reason)
 
 
 @lru_cache(maxsize=256)
-def _find_size_problem(game: Game) -> str | None:
-    """Return why a game is not traversed by default, or None. Cached, because boards check once per player."""
+def _find_size_problem(game: Game, most: int) -> str | None:
+    """Return why a game is not traversed, or None. Cached, because boards check once per player."""
     try:
-        _GraphBuilder(_require_traversable(game), MOST_UNASKED)
+        _GraphBuilder(_require_traversable(game), most)
     except TooLarge as reason:
         return str(reason)
     return None

@@ -11,7 +11,7 @@ A review is stored next to its match file.
 """
 
 from gymposium.analysis.review.file import REVIEW_SUFFIX, ReviewCache, ReviewFile, get_review_path, read_review
-from gymposium.analysis.review.judge import DecisionValue, Judge, UnjudgeableGame, choose_judge
+from gymposium.analysis.review.judge import DecisionValue, Judge, UnjudgeableGame, choose_judge, choose_quick_judge
 from gymposium.analysis.review.lost import LossSummary, LossTally
 from gymposium.analysis.review.match import Drop, MatchReview, ReviewedDecision, review_match
 
@@ -28,6 +28,7 @@ __all__ = [
     "ReviewedDecision",
     "UnjudgeableGame",
     "choose_judge",
+    "choose_quick_judge",
     "get_review_path",
     "read_review",
     "review_match",

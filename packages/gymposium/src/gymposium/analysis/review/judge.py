@@ -12,9 +12,10 @@ from typing import Protocol
 
 from gymposium.analysis.exact import MOST_POSITIONS, TooLarge
 from gymposium.analysis.exact.fixed_table import compute_fixed_table
-from gymposium.analysis.exact.graph import build_graph
+from gymposium.analysis.exact.graph import build_graph, check_small
 from gymposium.analysis.exact.minimax import Minimax, check_solvable, list_children
 from gymposium.analysis.exact.response import SeatResponse, compute_seat_response
+from gymposium.analysis.exact.size import MOST_UNASKED
 from gymposium.errors import BadOption, GymposiumError, NoSampler
 from gymposium.games.protocol import Game, Match
 from gymposium.players.mcts import LEAST_WORLDS, MOST_WORLDS
@@ -26,6 +27,8 @@ from gymposium.util.streams import stream
 
 SIMULATIONS = 10_000
 """Default number of simulations per position judged by search."""
+MOST_TABLED = 1_000
+"""Maximum number of positions in a game whose table is computed without a request. It takes about two seconds."""
 PROOFS = 10
 """Number of positions per simulation that the search judge may solve at the end of a match."""
 
@@ -86,37 +89,58 @@ def choose_judge(game: Game, name: str | None = None) -> Judge:
     return _choose_judge(game, name)
 
 
+def choose_quick_judge(game: Game) -> Judge:
+    """Return a game's exact judge, for reviews that the user did not request, as in a training run.
+
+    It is the judge of `choose_judge`, for games with at most `MOST_UNASKED` positions, or `MOST_TABLED` with hidden
+    information. Raises `UnjudgeableGame` with the reason for other games."""
+    _check_judgeable(game)
+    with suppress(TooLarge):
+        check_solvable(game)
+        return ExactJudge(game, MOST_UNASKED)
+    try:
+        check_small(game, MOST_TABLED)
+    except TooLarge as error:
+        raise UnjudgeableGame(str(error)) from error
+    return TableJudge(game)
+
+
 @lru_cache(maxsize=16)
 def _choose_judge(game: Game, name: str | None) -> Judge:
-    if game.seats != 2 or game.spec.utility != "zero_sum":
-        raise UnjudgeableGame(f"{game.name}: moves can be judged only in zero-sum games with two seats.")
+    _check_judgeable(game)
     if name is not None:
         return _make_judge(game, name)
     with suppress(UnjudgeableGame):
-        return ExactJudge(game)
+        return ExactJudge(game, MOST_POSITIONS)
     with suppress(UnjudgeableGame):
         return TableJudge(game)
     return SearchJudge(game, SIMULATIONS)
 
 
+def _check_judgeable(game: Game) -> None:
+    if game.seats != 2 or game.spec.utility != "zero_sum":
+        raise UnjudgeableGame(f"{game.name}: moves can be judged only in zero-sum games with two seats.")
+
+
 def _make_judge(game: Game, name: str) -> Judge:
     if name == "exact":
-        return ExactJudge(game)
+        return ExactJudge(game, MOST_POSITIONS)
     if match := re.fullmatch(r"(cfr|search)-([1-9]\d{0,8})", name):
         return (TableJudge if match[1] == "cfr" else SearchJudge)(game, int(match[2]))
     raise BadOption(f"Unknown judge {name!r}. Use exact, cfr-N or search-N.")
 
 
 class ExactJudge:
-    """Minimax values, for games with perfect information, no chance and at most 400,000 positions."""
+    """Minimax values, for games with perfect information and no chance."""
 
     name = "exact"
     digest = ""
     exact = True
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: Game, most: int) -> None:
+        """Solve the game. Raises `UnjudgeableGame` if it has more than `most` positions."""
         try:
-            self._solved = Minimax(game, 0, MOST_POSITIONS, every=True)
+            self._solved = Minimax(game, 0, most, every=True)
             self._solved.value(game.new(0))
         except TooLarge as error:
             raise UnjudgeableGame(str(error)) from error
