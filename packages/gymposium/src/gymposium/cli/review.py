@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.progress import Progress, TaskID
 from rich.table import Column, Table
 
-from gymposium.analysis.review import LossSummary, LossTally, ReviewFile, UnjudgeableGame, get_review_path
+from gymposium.analysis.review import (
+    ComparedMatch,
+    LossSummary,
+    LossTally,
+    UnjudgeableGame,
+    compare_with_teacher,
+    compute_agreement,
+    get_review_path,
+)
 from gymposium.analysis.review.match import Drop
 from gymposium.analysis.review.update import ReviewedMatches, review_file
 from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, open_chosen_executor
@@ -20,9 +29,19 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import ShowOption, show_match_bar
 from gymposium.cli.text import make_stdout_console, print_error, print_note, print_text
 from gymposium.errors import BadOption
+from gymposium.games.registry import load_named_game
+from gymposium.players.distribution import MoveDistribution
+from gymposium.players.grammar import make_player, reject_person
+from gymposium.players.protocol import Player
+from gymposium.players.teaching import CachedTeacher, check_teaches
 from gymposium.records import Record, drop_duplicate_files, find_board_files, find_match_files, replay_decisions
 from gymposium.runs.links import check_contained
 from gymposium.util.visible import quantity, visible
+
+SHOWN_MOVES = 3
+"""Maximum number of a teacher's moves shown per decision."""
+LEAST_SHOWN = 0.01
+"""Minimum probability of a teacher's move to show it."""
 
 
 def command(
@@ -43,6 +62,10 @@ def command(
             help="Use this judge (default: the first that the game allows)",
         ),
     ] = None,
+    teacher: Annotated[
+        str | None,
+        typer.Option(metavar="PLAYER", help="Compare the moves with this player's recommendations"),
+    ] = None,
     shown: ShowOption = 5,
     executor: ExecutorOption = None,
     jobs: JobsOption = None,
@@ -58,6 +81,10 @@ def command(
     A move's loss is a share of the game's range of returns. If a win is +1 and a loss -1, turning a win into a draw
     loses 0.5. An illegal reply loses everything still possible, and is counted separately.
 
+    With --teacher, the table adds the share of each player's moves that are among the teacher's likeliest, and each
+    shown move has the teacher's likeliest moves with their probabilities. The teacher sees what the seat saw. Its
+    recommendations are not stored.
+
     Reviews are stored next to the matches, as matches.review.json, and shown by gymposium view and on boards (gymposium
     leaderboard rate). Reviewed matches are not judged again.
 
@@ -65,8 +92,12 @@ def command(
 
         gymposium review gymposium-runs/2026-11-23-run-1
         gymposium review matches.jsonl --judge search-20000 --show 20
+        gymposium review matches.jsonl --teacher mcts-1000
         gymposium review boards/quick --jobs 4 --json
     """
+    if teacher is not None:
+        reject_person("--teacher", [teacher])
+    player = None if teacher is None else make_player(teacher)
     found: list[ReviewedMatches] = []
     reasons: set[str] = set()
     with open_chosen_executor(executor, jobs, address) as chosen, show_match_bar() as bar:
@@ -95,12 +126,46 @@ def command(
     for one in found:
         for problem in one.problems:
             print_error(f"{one.matches}: {problem}")
+    compared = _Compared() if player is None else _ask_teacher(found, player)
     if as_json:
-        print_json(_as_data(found, shown))
+        print_json(_as_data(found, shown, compared))
     else:
-        _print_reviews(found, shown)
+        _print_reviews(found, shown, compared)
     if any(one.problems for one in found):
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The recorded decisions with a teacher's recommendations, if there is a teacher."""
+
+    teacher: str | None = None
+    files: dict[Path, dict[str, ComparedMatch]] = field(default_factory=dict)
+
+    def compute_agreement(self, files: Sequence[ReviewedMatches]) -> dict[str, float]:
+        """Return the agreement of each player in these files with the teacher."""
+        matches = [match for one in files for match in self.files.get(one.matches, {}).values()]
+        return compute_agreement([decision for match in matches for decision in match.values()])
+
+    def find_recommendation(self, drop: _FoundDrop) -> MoveDistribution | None:
+        """Return the teacher's recommendation at this decision, or None without a teacher."""
+        if self.teacher is None:
+            return None
+        decision = drop.drop.decision
+        return self.files[drop.matches][drop.record.id][decision.step, decision.seat].recommended
+
+
+def _ask_teacher(found: Sequence[ReviewedMatches], player: Player) -> _Compared:
+    """Ask a teacher about all reviewed matches. Raises `GymposiumError` if it cannot teach one of the games."""
+    for game in dict.fromkeys(one.reviews.game for one in found):
+        check_teaches(player, load_named_game(game))
+    compared, teacher = _Compared(player.name), CachedTeacher(player)
+    with show_match_bar() as bar:
+        for one in found:
+            task = bar.add_task(f"{one.matches.name}, {player.name}", total=len(one.records))
+            compared.files[one.matches] = compare_with_teacher(teacher, one.records, partial(bar.advance, task))
+            bar.remove_task(task)
+    return compared
 
 
 def _show_progress(bar: Progress, task: TaskID, done: int, planned: int) -> None:
@@ -136,25 +201,34 @@ def _list_losses(files: list[ReviewedMatches]) -> list[LossSummary]:
     return tally.players()
 
 
-def _list_largest_drops(files: list[ReviewedMatches], most: int) -> list[tuple[Record, ReviewFile, Drop]]:
+class _FoundDrop(NamedTuple):
+    """A decision with a large loss, and its match."""
+
+    matches: Path
+    record: Record
+    drop: Drop
+
+
+def _list_largest_drops(files: list[ReviewedMatches], most: int) -> list[_FoundDrop]:
     """Return the decisions with the largest losses, the largest first."""
     every = [
-        (record, one.reviews, drop)
+        _FoundDrop(one.matches, record, drop)
         for one in files
         for record in one.records
         for drop in one.reviews.matches[record.id].find_drops(*one.reviews.returns)
     ]
-    return sorted(every, key=lambda found: -found[2].share)[:most]
+    return sorted(every, key=lambda found: -found.drop.share)[:most]
 
 
-def _print_reviews(found: list[ReviewedMatches], shown: int) -> None:
+def _print_reviews(found: list[ReviewedMatches], shown: int, compared: _Compared) -> None:
     console = make_stdout_console()
     for (game, judge), files in _group_by_game(found).items():
         matches = sum(len(one.records) for one in files)
         estimate = "" if files[0].reviews.exact else ", which estimates"
+        beside = "" if compared.teacher is None else f", beside {compared.teacher}"
         print_text(
             console,
-            f"{game}: {quantity(matches, 'match')}, judged by {judge}{estimate}",
+            f"{game}: {quantity(matches, 'match')}, judged by {judge}{estimate}{beside}",
             "bold",
         )
         table = Table(
@@ -165,15 +239,26 @@ def _print_reviews(found: list[ReviewedMatches], shown: int) -> None:
             Column("lost each", justify="right"),
             box=None,
         )
+        if compared.teacher is not None:
+            table.add_column("agrees", justify="right")
+        agreement = compared.compute_agreement(files)
         for lost in _list_losses(files):
             interval = "" if lost.low is None or lost.high is None else f" [{lost.low:.3f}, {lost.high:.3f}]"
             failure = "" if lost.per_failure is None else f"{lost.per_failure:.3f}"
+            share = agreement.get(lost.player)
             table.add_row(
-                visible(lost.player), f"{lost.moves:,}", f"{lost.per_move:.3f}{interval}", str(lost.failures), failure
+                visible(lost.player),
+                f"{lost.moves:,}",
+                f"{lost.per_move:.3f}{interval}",
+                str(lost.failures),
+                failure,
+                *([] if compared.teacher is None else ["" if share is None else f"{share:.3f}"]),
             )
         console.print(table)
-        for record, _, drop in _list_largest_drops(files, shown):
-            print_text(console, f"  {_describe_drop(record, drop)}")
+        for one in _list_largest_drops(files, shown):
+            advice = compared.find_recommendation(one)
+            better = "" if advice is None else f"; {compared.teacher}: {_describe_recommendation(advice)}"
+            print_text(console, f"  {_describe_drop(one.record, one.drop)}{better}")
         if unjudged := sum(review.unjudged for one in files for review in one.reviews.matches.values()):
             print_note(
                 f"{quantity(unjudged, 'decision')} could not be judged: search found no position that "
@@ -199,7 +284,13 @@ def _describe_drop(record: Record, drop: Drop) -> str:
     return f"{drop.share:.2f}  {record.id}, step {decision.step}: {record.players[decision.seat]} {did}{better}"
 
 
-def _as_data(found: list[ReviewedMatches], shown: int) -> dict[str, Any]:
+def _describe_recommendation(recommended: MoveDistribution) -> str:
+    """Return the likeliest moves with their probabilities."""
+    moves = sorted(zip(recommended.moves, recommended.probabilities, strict=True), key=lambda move: -move[1])
+    return ", ".join(f"{move} {p:.2f}" for move, p in moves[:SHOWN_MOVES] if p >= LEAST_SHOWN) or "no recommendation"
+
+
+def _as_data(found: list[ReviewedMatches], shown: int, compared: _Compared) -> dict[str, Any]:
     return {
         "games": [
             {
@@ -207,13 +298,21 @@ def _as_data(found: list[ReviewedMatches], shown: int) -> dict[str, Any]:
                 "judge": judge,
                 "exact": files[0].reviews.exact,
                 "table": files[0].reviews.table,
-                "players": [asdict(lost) for lost in _list_losses(files)],
+                "teacher": compared.teacher,
+                "players": [{**asdict(lost), "agreement": agreement.get(lost.player)} for lost in _list_losses(files)],
                 "drops": [
-                    {"match": record.id, "share": drop.share, **drop.decision._asdict()}
-                    for record, _, drop in _list_largest_drops(files, shown)
+                    {
+                        "match": one.record.id,
+                        "share": one.drop.share,
+                        **one.drop.decision._asdict(),
+                        "recommended": None if advice is None else dict(zip(advice.moves, advice.probabilities)),
+                    }
+                    for one in _list_largest_drops(files, shown)
+                    for advice in [compared.find_recommendation(one)]
                 ],
             }
             for (game, judge), files in _group_by_game(found).items()
+            for agreement in [compared.compute_agreement(files)]
         ],
         "files": [str(get_review_path(one.matches)) for one in found],
         "problems": [f"{one.matches}: {problem}" for one in found for problem in one.problems],

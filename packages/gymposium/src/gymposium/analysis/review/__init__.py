@@ -14,9 +14,17 @@ from gymposium.analysis.review.file import REVIEW_SUFFIX, ReviewCache, ReviewFil
 from gymposium.analysis.review.judge import DecisionValue, Judge, UnjudgeableGame, choose_judge, choose_quick_judge
 from gymposium.analysis.review.lost import LossSummary, LossTally
 from gymposium.analysis.review.match import Drop, MatchReview, ReviewedDecision, review_match
+from gymposium.analysis.review.teacher import (
+    ComparedDecision,
+    ComparedMatch,
+    compare_with_teacher,
+    compute_agreement,
+)
 
 __all__ = [
     "REVIEW_SUFFIX",
+    "ComparedDecision",
+    "ComparedMatch",
     "DecisionValue",
     "Drop",
     "Judge",
@@ -29,6 +37,8 @@ __all__ = [
     "UnjudgeableGame",
     "choose_judge",
     "choose_quick_judge",
+    "compare_with_teacher",
+    "compute_agreement",
     "get_review_path",
     "read_review",
     "review_match",
