@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from pathlib import Path
 
@@ -12,9 +13,16 @@ from gymposium_agents.chat.tokens import Sampling, TokenRequest
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_agents.players.distribution import find_continuations
+from gymposium_train.learner import layouts
 from gymposium_train.learner.rows import Row, Span, fill_spans
 
 TEMPERATURE = 0.8
+
+
+@pytest.fixture(autouse=True)
+def always_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The layout `shared` shares prefixes however few tokens it saves."""
+    monkeypatch.setattr(layouts, "WORTH_SHARING", -math.inf)
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ from transformers import (
 from gymposium.errors import GymposiumError
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.config import Optimizer
-from gymposium_train.learner import LocalLearner
+from gymposium_train.learner import LocalLearner, layouts
+from gymposium_train.learner.layouts import WORTH_SHARING
 from gymposium_train.learner.trunk import Trunk
 
 SMALL: dict[str, Any] = {
@@ -81,6 +82,23 @@ def test_scores_match_the_model(kind: str, layout: Any) -> None:
         expected.append([float(scores[len(prompt) + n - 1, token]) for n, token in enumerate(said)])
     found = LocalLearner(model, 0, Optimizer(layout=layout)).score(PAIRS)
     assert found == [pytest.approx(one, abs=1e-4) for one in expected]
+
+
+@pytest.mark.parametrize(("rules", "passes"), [(20, 1), (200, 3)])
+def test_prefixes_are_shared_if_that_saves_enough_tokens(
+    rules: int, passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layouts, "WORTH_SHARING", WORTH_SHARING)
+    model = make_model("plain")
+    pairs = [((*(1 + place % 90 for place in range(rules)), 1 + n, 2), (3, 4)) for n in range(8)]
+    learner = LocalLearner(model, 0, Optimizer(layout="shared"))
+    runs: list[Any] = []
+    model.model.register_forward_hook(lambda *found: runs.append(found))
+    shared = learner.score(pairs)
+    assert len(runs) == passes
+    padded = LocalLearner(model, 0, Optimizer(layout="padded")).score(pairs)
+    for one, other in zip(shared, padded, strict=True):
+        assert one == pytest.approx(other, abs=1e-4)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

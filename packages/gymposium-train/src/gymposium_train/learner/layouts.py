@@ -1,7 +1,8 @@
 """Layouts: three ways to run sequences of tokens through a model, with the same hidden states and gradients.
 
 `shared`  common prefixes run once (`gymposium_agents.modeling.forward`): fastest for games, whose prompts repeat;
-          key-value caches are kept, so gradient checkpointing is not possible
+          key-value caches are kept, so gradient checkpointing is not possible. Few sequences run `padded`, because the
+          additional passes would take longer than the tokens that they save.
 `padded`  one row per sequence, padded on the right to the longest
 `packed`  all sequences in one row, each with positions from 0 and attention only to itself
           (`gymposium_train.learner.attention`). Architectures that do not support this, such as OPT, run `padded`.
@@ -15,16 +16,27 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from gymposium_agents.modeling.forward import Tokens, compute_completion_logits, pad_right, split_into_chunks
+from gymposium_agents.modeling.forward import (
+    Tokens,
+    compute_completion_logits,
+    count_shared_tokens,
+    pad_right,
+    split_into_chunks,
+)
 from gymposium_train.learner.rows import Row
 from gymposium_train.learner.trunk import Trunk
 
+WORTH_SHARING = 700
+"""Minimum number of tokens saved by running common prefixes once: about the fixed cost of two more passes with
+gradients, in tokens of a small model on a CPU."""
 Layout = Callable[[Trunk, Sequence[Row], int], Tensor]
 """Runs sequences, and returns the hidden states [N, H] that predict the N places, sequence by sequence."""
 
 
 def run_shared(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
     pairs = [_split_sequence(sequence) for sequence in sequences]
+    if _count_saved_tokens(pairs) < WORTH_SHARING:
+        return run_padded(trunk, sequences, pad)
     states, _, _ = compute_completion_logits(trunk, pairs, pad)
     width = states.shape[1]
     flat = [
@@ -33,6 +45,16 @@ def run_shared(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
         for place in sequence.places
     ]
     return states.flatten(0, 1)[torch.tensor(flat, device=states.device)]
+
+
+def _count_saved_tokens(pairs: Sequence[tuple[Tokens, Tokens]]) -> int:
+    """Return how many tokens, including padding, two more passes save: one for the common prefix of the prompts, and
+    one for the tokens after each prompt."""
+    prompts = {prompt for prompt, _ in pairs}
+    prefix, longest = count_shared_tokens([*prompts]), max(map(len, prompts))
+    after = max(len(completion) for _, completion in pairs) - 1
+    shared = prefix + len(prompts) * (longest - prefix) + len(pairs) * after
+    return len(pairs) * max(len(prompt) + len(completion) for prompt, completion in pairs) - shared
 
 
 def run_padded(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:

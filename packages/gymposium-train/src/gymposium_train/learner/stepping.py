@@ -35,8 +35,9 @@ class Stepper:
             {"params": [*group.values()], "weight_decay": decay}
             for group, decay in zip(self._groups, decays, strict=False)
         ]
-        # fused kernels have no temporary copy of the weights, which the estimate of memory does not count
-        is_fused = all(parameter.is_cuda for parameter in self.named.values()) or None
+        # fused kernels have no temporary copy of the weights, which the estimate of memory does not count, and are
+        # several times faster for small models
+        is_fused = all(parameter.device.type in ("cpu", "cuda") for parameter in self.named.values()) or None
         self.optimizer = torch.optim.AdamW(groups, lr=0.0, betas=(settings.beta1, settings.beta2), fused=is_fused)
         self.bad_in_a_row = 0
 
