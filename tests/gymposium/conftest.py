@@ -143,15 +143,15 @@ class TrainingRun:
         self.measured("cold start")
         return self
 
-    def measured(self, what: str) -> None:
-        """Measure random play under this name."""
+    def measured(self, what: str, **more: object) -> None:
+        """Measure random play under this name. More figures are added to its score."""
         game, score = load_game("tic_tac_toe"), Score()
         players = [make_player("random"), make_player("random")]
         for played in play(MatchJob(f"{what}-{seed}", game, players, seed) for seed in range(6)):
             score.add(played, 0)
         file = self.path / "results.json"
         known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"evaluations": {}}
-        known["evaluations"][what] = {"tic_tac_toe": {"random": score.as_dict()}}
+        known["evaluations"][what] = {"tic_tac_toe": {"random": {**score.as_dict(), **more}}}
         file.write_text(json.dumps(known), encoding="utf-8")
 
     def log(self, step: int, stage: str = "train", **more: float) -> None:

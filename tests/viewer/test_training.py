@@ -158,6 +158,8 @@ _TRAJECTORY = {
         '"gains": {"cold start": {"tic_tac_toe": 5}}',
         '"optima": {"tic_tac_toe": {"best return": {"return": "x", "win": 1, "draw": 0, "loss": 0}}}',
         '"ranges": 5',
+        '"judges": 5',
+        '"judges": {"tic_tac_toe": "exact"}',
     ],
 )
 def test_malformed_results_are_reported(extra: str, serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,8 @@ def test_curves_are_drawn_and_grow_with_the_run(serve: Any, look: Any, run: Any,
     card = page.locator('[data-metric="rollout/reward"]')
     card.scroll_into_view_if_needed()
     card.locator("canvas").wait_for()
-    assert "the reward that is learned from" in card.inner_text()
-    assert "the reward that is learned from" in card.get_attribute("title")
+    assert "the reward used for learning" in card.inner_text()
+    assert "the reward used for learning" in card.get_attribute("title")
     expect(card.locator(".now")).to_have_text("0.4")
     expect(page.locator(".evaluation canvas")).to_have_count(1)
     expect(page.locator(".standing .link")).to_have_text("live")
@@ -63,11 +64,28 @@ def test_curves_are_drawn_and_grow_with_the_run(serve: Any, look: Any, run: Any,
     fresh.wait_for()
     assert "the norm of the policy's gradient" in fresh.inner_text()
     run.log(6, eval__tic_tac_toe__random__return=1.0)
-    expect(page.locator(".evaluation .now")).to_contain_text("step 6: 1 [")
+    expect(page.locator(".evaluation .now")).to_have_text("step 6: 1")
     run.finish()
     page.locator(".standing .link a").click()
     page.locator(".tag.state.win").wait_for()
     expect(page.locator("table.results")).to_contain_text("after training")
+
+
+@pytest.mark.slow
+def test_losses_and_agreement_are_beside_the_learning_curve(serve: Any, look: Any, run: Any, tmp_path: Path) -> None:
+    run.measured("cold start", lost_per_move=[0.25, 0.125, 0.5])
+    run.log(4, rollout__teacher_agreement=0.75)
+    file = run.path / "results.json"
+    judges = {"tic_tac_toe": {"judge": "exact"}, "chess": {"reason": "chess has too many positions."}}
+    file.write_text(json.dumps({**json.loads(file.read_text()), "judges": judges}))
+    page = look.at(serve(tmp_path) + "runs/training/first/index.html", width=390, height=844)
+    plots = page.locator(".evaluation article")
+    expect(plots.locator(".what")).to_contain_text(["mean return", "lost per move", "agreement with the teacher"])
+    expect(plots.locator(".now")).to_have_text([re.compile("step 0: "), "step 0: 0.25 [0.125, 0.5]", "step 4: 0.75"])
+    expect(page.locator(".worth .note")).to_contain_text("chess has too many positions.")
+    run.log(5, rollout__teacher_agreement=0.5)
+    expect(plots.locator(".now").last).to_have_text("step 5: 0.5")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 @pytest.mark.slow
@@ -77,7 +95,7 @@ def test_metrics_are_found_by_name_and_description(serve: Any, look: Any, run: A
     expect_metrics(page, everything)
     page.get_by_label("by opponent and game").check()
     expect_metrics(page, everything | {"rollout/win/random"})
-    page.get_by_label("Search metrics").fill("distributions from which")
+    page.get_by_label("Search metrics").fill("entropy of the sampled distributions")
     expect_metrics(page, {"train/entropy"})
     page.get_by_label("Search metrics").fill("win")
     expect_metrics(page, {"rollout/win", "rollout/win/random", "eval/tic_tac_toe/random/win"})

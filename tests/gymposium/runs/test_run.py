@@ -15,7 +15,16 @@ from gymposium.errors import BadRecord
 from gymposium.records import Problem
 from gymposium.runs.curves import Curves
 from gymposium.runs.metric_docs import find_metric, load_metrics
-from gymposium.runs.results import Point, VerdictKind, build_learning_curves, build_rows, judge_run
+from gymposium.runs.results import (
+    MOST_AGREEMENTS,
+    Point,
+    VerdictKind,
+    build_agreement_curve,
+    build_learning_curves,
+    build_loss_curves,
+    build_rows,
+    judge_run,
+)
 from gymposium.runs.run import Run, find_runs, is_data_file, mark_running
 from gymposium.runs.samples import SamplesIndex, parse_group
 
@@ -134,6 +143,55 @@ def test_learning_curves_run_from_first_to_final_evaluation(training_run: Any) -
         ("after training", "6"),
         ("random", "6"),
     ]
+
+
+def test_rows_have_the_gain_and_the_loss_per_move(training_run: Any) -> None:
+    run = training_run()
+    run.measured("cold start", lost_per_move=[0.25, None, None])
+    run.finish()
+    results: Any = Run("first", run.path).results()
+    results["gains"] = {"cold start": {"tic_tac_toe": {"random": [0.5, 0.25, 0.75]}}}
+    first, last = build_rows({"cold_start": {"steps": 5}}, results)
+    assert (first.gain, first.lost) == ("", "0.250 [–, –]")
+    assert (last.gain, last.lost) == ("+0.500 [+0.250, +0.750]", "")
+
+
+def test_loss_curve_runs_from_first_to_final_evaluation(training_run: Any) -> None:
+    run = training_run(steps=4)
+    name = "eval__tic_tac_toe__random__lost_per_move"
+    run.measured("cold start", lost_per_move=[0.25, 0.125, 0.5])
+    run.measured("anchor random", lost_per_move=[0.375, None, None])
+    run.log(3, "cold_start", **{name: 0.5})
+    run.log(5, "cold_start")
+    run.log(2, **{name: 0.125, f"{name}_low": 0.0, f"{name}_high": 0.25})
+    run.finish()  # no move of the trained model was judged
+    curves, read = Curves(run.path / "metrics.jsonl"), Run("first", run.path)
+    curves.refresh()
+    results: Any = read.results()
+    assert build_loss_curves(read.config(), results, curves) == []
+    results["judges"] = {"tic_tac_toe": {"judge": "exact"}, "chess": {"reason": "chess is too large"}}
+    (curve,) = build_loss_curves(read.config(), results, curves)
+    assert curve.title.startswith("return lost per move against random")
+    assert "judge: exact" in curve.title
+    assert curve.points == [Point(-2, 0.5, 0.5, 0.5), Point(0, 0.25, 0.125, 0.5), Point(2, 0.125, 0.0, 0.25)]
+    assert curve.levels == {"random": 0.375}
+
+
+def test_agreement_curve_joins_both_stages(training_run: Any) -> None:
+    run = training_run()
+    curves, read = Curves(run.path / "metrics.jsonl"), Run("first", run.path)
+    assert build_agreement_curve(read.config(), curves) is None
+    run.log(2, "cold_start", train__teacher_agreement=0.25)
+    run.log(5, "cold_start")
+    for step in range(1, 2 * MOST_AGREEMENTS):
+        run.log(step, rollout__teacher_agreement=0.5 if step % 2 else 1.0)
+    curves.refresh()
+    curve = build_agreement_curve(read.config(), curves)
+    assert curve is not None
+    assert (curve.games, curve.levels) == ("tic_tac_toe", {})
+    first, second, *_, last = curve.points
+    assert (first, second) == (Point(-3, 0.25, 0.25, 0.25), Point(2, 0.75, 0.75, 0.75))
+    assert (last.step, len(curve.points)) == (2 * MOST_AGREEMENTS - 1, 1 + MOST_AGREEMENTS)
 
 
 def test_unreadable_files_report_why(tmp_path: Path) -> None:

@@ -220,12 +220,12 @@
     if (!worth) return;
     const [{ evaluation }] = runs.values();
     for (const curve of evaluation) {
-      const name = `${curve.game} ${curve.opponent}`;
+      const name = `${curve.games} ${curve.title}`;
       if (!measured.has(name)) {
-        const canvas = make("div", { className: "plot", role: "img", ariaLabel: `Curve of ${curve.game}, ${curve.title}` });
+        const canvas = make("div", { className: "plot", role: "img", ariaLabel: `Curve of ${name}` });
         const now = make("span", { className: "now" });
         const key = make("ul", { className: "legend" });
-        const title = make("h4", {}, make("span", { className: "theirs", textContent: curve.game }), now);
+        const title = make("h4", {}, make("span", { className: "theirs", textContent: curve.games }), now);
         worth.append(make("article", { className: "metric tall" }, title, make("p", { className: "quiet what", textContent: curve.title }), canvas, key));
         measured.set(name, { canvas, key, now });
         document.querySelector(".nothing")?.remove();
@@ -236,24 +236,26 @@
       const levels = Object.entries(curve.levels);
       const columns = [steps, ...["high", "low", "value"].map((part) => curve.points.map((point) => point[part])), ...levels.map(([, value]) => level(value))];
       const ink = css("--seat-0");
+      const few = steps.length <= 40;
       const lines = [
         { stroke: "transparent", points: { show: false } },
         { stroke: "transparent", points: { show: false } },
-        { stroke: ink, width: 2, points: { show: true, size: 6 } },
+        { stroke: ink, width: 2, points: { show: few, size: 6 } },
         ...levels.map((_, index) => ({ stroke: css(COLOURS[(index + 1) % COLOURS.length]), width: 1.5, dash: [6, 4], points: { show: false } })),
       ];
       one.plot?.destroy();
       const say = (at) => {
         const point = curve.points[at ?? curve.points.length - 1];
-        one.now.textContent = `step ${point.step}: ${figure(point.value)} [${figure(point.low)}, ${figure(point.high)}]`;
-        one.canvas.ariaLabel = `${curve.game}: ${one.now.textContent}`;
+        const interval = point.low < point.high ? ` [${figure(point.low)}, ${figure(point.high)}]` : "";
+        one.now.textContent = `step ${point.step}: ${figure(point.value)}${interval}`;
+        one.canvas.ariaLabel = `${name}: ${one.now.textContent}`;
       };
       const given = options(one.canvas, lines, say);
       given.bands = [{ series: [1, 2], fill: `${ink}30` }];
       one.plot = new uPlot(given, columns, one.canvas);
       say(null);
       one.key.replaceChildren(
-        ...[["the policy, greedy", "--seat-0"], ...levels.map(([name], index) => [name, COLOURS[(index + 1) % COLOURS.length]])].map(([name, colour]) => chip(name, colour)),
+        ...[[curve.player, "--seat-0"], ...levels.map(([name], index) => [name, COLOURS[(index + 1) % COLOURS.length]])].map(([name, colour]) => chip(name, colour)),
       );
     }
   }

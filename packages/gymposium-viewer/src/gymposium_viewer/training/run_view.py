@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from gymposium.records import Problem
-from gymposium.runs.curves import TRAIN
+from gymposium.runs.curves import TRAIN, Curves
 from gymposium.runs.metric_docs import find_metric
 from gymposium.runs.results import (
     LearningCurve,
     ResultRow,
+    build_agreement_curve,
     build_learning_curves,
+    build_loss_curves,
     build_rows,
     judge_run,
     sum_stage_seconds,
@@ -74,11 +76,14 @@ class RunView:
     """The main settings, by title."""
     figures: Sequence[MetricRow]
     curves: Sequence[LearningCurve]
+    """The learning curves, then the curves beside them."""
     lines: Sequence[ResultRow]
     verdict: str
     """What reinforcement learning achieved, in one or two sentences; empty if it was not measured."""
     spent: dict[str, float]
     """CPU time in seconds, by purpose."""
+    unjudged: Sequence[str]
+    """Why moves in some games are not judged."""
     replies: dict[int, list[tuple[str, float]]]
     """For each kept step, first replies from its first group, with their trajectories' rewards."""
     config: str
@@ -89,11 +94,10 @@ class RunView:
 
 
 def dump_learning_curves(opened: OpenRun) -> list[dict[str, Any]]:
-    """Return the learning curves as plain data; [] if nothing was measured or the files cannot be read."""
+    """Return the learning curves and those beside them as plain data; [] if nothing was measured or the files cannot be
+    read."""
     measured = _read_results(opened)
-    if isinstance(measured, Problem):
-        return []
-    return [asdict(curve) | {"title": curve.title} for curve in measured[0]]
+    return [] if isinstance(measured, Problem) else [asdict(curve) for curve in measured.all_curves]
 
 
 def summarize_run(opened: OpenRun) -> RunSummary:
@@ -121,7 +125,7 @@ def summarize_run(opened: OpenRun) -> RunSummary:
         reward=last.get("rollout/reward"),
         newest_points=""
         if isinstance(measured, Problem)
-        else "; ".join(_format_newest_point(curve, measured[0]) for curve in measured[0]),
+        else "; ".join(_format_newest_point(curve, measured.curves) for curve in measured.curves),
         last_write=written,
     )
 
@@ -129,7 +133,7 @@ def summarize_run(opened: OpenRun) -> RunSummary:
 def view_run(opened: OpenRun) -> RunView:
     """Return the data of a run's page."""
     config, versions, measured = opened.run.config(), opened.run.versions(), _read_results(opened)
-    curves, rows, seconds = ([], [], {}) if isinstance(measured, Problem) else measured
+    readable = _Measured() if isinstance(measured, Problem) else measured
     facts: dict[str, str] | Problem = {}
     if not isinstance(config, Problem):
         facts = _derive(opened, "config.json", lambda: _describe_settings(config, opened.run.results()))
@@ -138,10 +142,11 @@ def view_run(opened: OpenRun) -> RunView:
         summarize_run(opened),
         facts={} if isinstance(facts, Problem) else facts,
         figures=_summarize_metrics(opened),
-        curves=curves,
-        lines=rows,
+        curves=readable.all_curves,
+        lines=readable.rows,
         verdict=_read_verdict(opened),
-        spent=seconds,
+        spent=readable.seconds,
+        unjudged=readable.unjudged,
         replies=_sample_replies(opened),
         config="" if isinstance(config, Problem) else json.dumps(config, indent=2),
         versions={} if isinstance(versions, Problem) else {name: str(version) for name, version in versions.items()},
@@ -149,8 +154,24 @@ def view_run(opened: OpenRun) -> RunView:
     )
 
 
-def _read_results(opened: OpenRun) -> tuple[list[LearningCurve], list[ResultRow], dict[str, float]] | Problem:
-    """Return a run's learning curves, results and CPU time, or a problem if a file is unreadable."""
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """What a run has measured so far."""
+
+    curves: Sequence[LearningCurve] = ()
+    beside: Sequence[LearningCurve] = ()
+    """The return lost per move in each game, and the agreement with the teacher."""
+    rows: Sequence[ResultRow] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+    unjudged: Sequence[str] = ()
+
+    @property
+    def all_curves(self) -> list[LearningCurve]:
+        return [*self.curves, *self.beside]
+
+
+def _read_results(opened: OpenRun) -> _Measured | Problem:
+    """Return what a run has measured, or a problem if a file is unreadable."""
     config, results = opened.run.config(), opened.run.results()
     if isinstance(config, Problem):
         return config
@@ -159,11 +180,18 @@ def _read_results(opened: OpenRun) -> tuple[list[LearningCurve], list[ResultRow]
     return _derive(
         opened,
         "results.json",
-        lambda: (
-            [*build_learning_curves(config, results, opened.curves)],
-            build_rows(config, results),
-            sum_stage_seconds(results),
-        ),
+        lambda: _measure(config, results, opened.curves),
+    )
+
+
+def _measure(config: dict[str, Any], results: dict[str, Any], metrics: Curves) -> _Measured:
+    agreement = build_agreement_curve(config, metrics)
+    return _Measured(
+        build_learning_curves(config, results, metrics),
+        [*build_loss_curves(config, results, metrics), *([] if agreement is None else [agreement])],
+        build_rows(config, results),
+        sum_stage_seconds(results),
+        [str(found["reason"]) for found in results.get("judges", {}).values() if "reason" in found],
     )
 
 
@@ -205,7 +233,7 @@ def _sample_replies(opened: OpenRun) -> dict[int, list[tuple[str, float]]]:
 
 def _format_newest_point(curve: LearningCurve, curves: Sequence[LearningCurve]) -> str:
     shown = f"{curve.title} {curve.points[-1].value:+,.5g}"
-    return f"{curve.game}: {shown}" if len(curves) > 1 else shown
+    return f"{curve.games}: {shown}" if len(curves) > 1 else shown
 
 
 def _summarize_metrics(opened: OpenRun) -> list[MetricRow]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from statistics import fmean
 from typing import Any, Final
 
 from gymposium.runs.curves import COLD_START, TRAIN, Curves
@@ -22,6 +24,11 @@ ALONE = "alone"
 
 NEAR_BEST = 0.01
 """Maximum distance of a solved game's mean return from the best possible one, as a share of the return range."""
+
+AGREEMENT = {COLD_START: "train/teacher_agreement", TRAIN: "rollout/teacher_agreement"}
+"""The metric of each stage with the agreement with the teacher."""
+MOST_AGREEMENTS = 100
+"""Maximum number of points per stage in the curve of the agreement. In a longer stage, each is a mean over steps."""
 
 SPENT = {
     "cold_start_cpu_seconds": "cold start",
@@ -45,6 +52,10 @@ class ResultRow:
     mean_return: str
     failed: str
     """Share of replies that were illegal, unparsable or cut off."""
+    lost: str = ""
+    """Return lost per move, as a share of the range of returns; empty if unknown."""
+    gain: str = ""
+    """Gain in mean return over the model before training, paired by deal; empty for other players."""
 
 
 def build_rows(config: Mapping[str, Any], results: Mapping[str, Any]) -> list[ResultRow]:
@@ -167,39 +178,82 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """The greedy policy's mean return in one game at each step, against the first opponent in the panel.
+    """A figure of the policy over the steps of a run.
 
-    The verdict is based on this return. Cold-start steps are counted back from the end: the last is 0, the one before
-    is -1."""
+    Cold-start steps are counted back from the end: the last is 0, the one before is -1."""
 
-    game: str
-    opponent: str
-    """The opponent's name, `alone` in a single-seat game."""
+    games: str
+    title: str
+    """Title that describes the values."""
+    player: str
+    """Description of the player whose values these are."""
     points: Sequence[Point]
     levels: Mapping[str, float]
-    """Mean returns of other players in the same matches, by player name."""
-
-    @property
-    def title(self) -> str:
-        """Title that describes the values."""
-        return "mean return" if self.opponent == ALONE else f"mean return against {self.opponent}"
+    """Values of other players in the same matches, by player name."""
 
 
 def build_learning_curves(
     config: Mapping[str, Any], results: Mapping[str, Any], metrics: Curves
 ) -> list[LearningCurve]:
-    """Return a learning curve per measured game, from a run's config, results and metrics."""
-    measured = results.get("evaluations", {}).get(BEFORE, {})
-    return [_build_learning_curve(config, game, results, metrics) for game in measured]
+    """Return each game's mean returns against the first opponent, from a run's config, results and metrics.
+
+    The verdict judges the gain from the point at step 0 to the last one."""
+    return [
+        _build_evaluation_curve(config, game, "return", _title_returns(opponent), results, metrics)
+        for game, opponent in _find_first_opponents(results).items()
+    ]
 
 
-def _build_learning_curve(
-    config: Mapping[str, Any], game: str, results: Mapping[str, Any], metrics: Curves
+def build_loss_curves(config: Mapping[str, Any], results: Mapping[str, Any], metrics: Curves) -> list[LearningCurve]:
+    """Return the loss per move against the first opponent, for each game with a judge."""
+    judges = {game: found.get("judge") for game, found in results.get("judges", {}).items()}
+    return [
+        _build_evaluation_curve(config, game, "lost_per_move", _title_losses(opponent, judges[game]), results, metrics)
+        for game, opponent in _find_first_opponents(results).items()
+        if judges.get(game) is not None
+    ]
+
+
+def build_agreement_curve(config: Mapping[str, Any], metrics: Curves) -> LearningCurve | None:
+    """Return the agreement with the teacher, or None if it was not measured."""
+    points = []
+    for stage, name in AGREEMENT.items():
+        zero = metrics.last(COLD_START)[0] if stage == COLD_START else 0
+        found = [(step, values[name]) for step, values in metrics.entries(stage).items() if name in values]
+        each = math.ceil(len(found) / MOST_AGREEMENTS)
+        for first in range(0, len(found), max(1, each)):
+            span = found[first : first + each]
+            value = fmean(value for _, value in span)
+            points.append(Point(span[-1][0] - zero, value, value, value))
+    if not points:
+        return None
+    title = "agreement with the teacher: share of sampled replies that are among its likeliest moves"
+    return LearningCurve(", ".join(config["games"]), title, "the policy, sampled", points, {})
+
+
+def _find_first_opponents(results: Mapping[str, Any]) -> dict[str, str]:
+    """Return the first opponent in each game that was measured before training."""
+    return {game: next(iter(scores)) for game, scores in results.get("evaluations", {}).get(BEFORE, {}).items()}
+
+
+def _title_returns(opponent: str) -> str:
+    return "mean return" if opponent == ALONE else f"mean return against {opponent}"
+
+
+def _title_losses(opponent: str, judge: str) -> str:
+    return f"return lost per move against {opponent}, as a share of the range of returns (judge: {judge})"
+
+
+def _build_evaluation_curve(
+    config: Mapping[str, Any], game: str, figure: str, title: str, results: Mapping[str, Any], metrics: Curves
 ) -> LearningCurve:
-    """Return one game's learning curve. Points between the first and the last are based on fewer matches."""
-    evaluations = {what: scores[game] for what, scores in results["evaluations"].items() if game in scores}
-    opponent = next(iter(evaluations[BEFORE]))
-    name = f"eval/{game}/{opponent}/return"
+    """Return the curve of a figure of the evaluations in one game, against the first opponent.
+
+    Points between the first and the last are based on fewer matches."""
+    opponent = _find_first_opponents(results)[game]
+    scores = {what: found[game].get(opponent, {}) for what, found in results["evaluations"].items() if game in found}
+    measured = {what: _read_estimate(score[figure]) for what, score in scores.items() if figure in score}
+    name = f"eval/{game}/{opponent}/{figure}"
 
     def list_measured(stage: str, zero: int) -> Iterator[Point]:
         for step, values in metrics.entries(stage).items():
@@ -207,30 +261,28 @@ def _build_learning_curve(
                 value = values[name]
                 yield Point(step - zero, value, values.get(f"{name}_low", value), values.get(f"{name}_high", value))
 
-    points = [
-        *list_measured(COLD_START, metrics.last(COLD_START)[0]),
-        Point(0, *_read_mean_return(evaluations[BEFORE][opponent])),
-    ]
+    points = [*list_measured(COLD_START, metrics.last(COLD_START)[0])]
+    if BEFORE in measured:
+        points.append(Point(0, *measured[BEFORE]))
     points += list_measured(TRAIN, 0)
-    if opponent in evaluations.get(AFTER, {}):
+    if AFTER in measured:
         kept = results["kept_step"]
         points = [point for point in points if point.step != kept or not kept]
-        points.append(Point(kept, *_read_mean_return(evaluations[AFTER][opponent])))
+        points.append(Point(kept, *measured[AFTER]))
         points.sort(key=lambda point: point.step)
     levels = {}
-    for what, scores in evaluations.items():
-        if opponent in scores and (what == CONTROL or what.startswith(ANCHOR)):
-            label = "control: more SFT" if what == CONTROL else find_player_name(config, what)
-            levels[label] = _read_mean_return(scores[opponent])[0]
+    for what, (value, _, _) in measured.items():
+        if what == CONTROL or what.startswith(ANCHOR):
+            levels["control: more SFT" if what == CONTROL else find_player_name(config, what)] = value
     optima = results.get("optima", {}).get(game, {})
-    if "best return" in optima and opponent == "random":
+    if figure == "return" and "best return" in optima and opponent == "random":
         levels[OPTIMUM] = _check_number(optima["best return"]["return"])
-    return LearningCurve(game, opponent, points, levels)
+    return LearningCurve(game, title, "the policy, greedy", points, levels)
 
 
-def _read_mean_return(score: Mapping[str, Any]) -> list[float]:
-    """Return the mean return with its interval. With too few matches, the interval has zero width."""
-    value, low, high = score["return"]
+def _read_estimate(estimate: Sequence[float | None]) -> list[float]:
+    """Return an estimate with its interval. With too few matches, the interval has zero width."""
+    value, low, high = estimate
     return [
         _check_number(value),
         _check_number(value if low is None else low),
@@ -248,9 +300,11 @@ def _check_number(value: Any) -> float:
 
 def _list_game_rows(config: Mapping[str, Any], game: str, results: Mapping[str, Any]) -> Iterator[ResultRow]:
     evaluations = results.get("evaluations", {})
+    gains = results.get("gains", {}).get(BEFORE, {}).get(game, {})
     for what in (BEFORE, AFTER, CONTROL, *(name for name in evaluations if name.startswith(ANCHOR))):
         for opponent, score in evaluations.get(what, {}).get(game, {}).items():
-            yield _build_row(game, find_player_name(config, what), opponent, score)
+            gain = gains.get(opponent) if what == AFTER else None
+            yield _build_row(game, find_player_name(config, what), opponent, score, gain)
     for kind, optimum in results.get("optima", {}).get(game, {}).items():
         yield ResultRow(
             game=game,
@@ -265,7 +319,9 @@ def _list_game_rows(config: Mapping[str, Any], game: str, results: Mapping[str, 
         )
 
 
-def _build_row(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> ResultRow:
+def _build_row(
+    game: str, player: str, opponent: str, score: Mapping[str, Any], gain: Sequence[float | None] | None
+) -> ResultRow:
     readings, results = score["counts"]["readings"], score["results"]
     # a single-seat game has no wins, draws and losses
     win, draw, loss = (
@@ -282,6 +338,8 @@ def _build_row(game: str, player: str, opponent: str, score: Mapping[str, Any]) 
         loss,
         _format_estimate(score["return"], "{:+.3f}"),
         f"{(total - readings.get('move', 0)) / total:.4f}" if total else "",
+        _format_estimate(score["lost_per_move"], "{:.3f}") if "lost_per_move" in score else "",
+        "" if gain is None else _format_estimate(gain, "{:+.3f}"),
     )
 
 
