@@ -467,24 +467,35 @@ def test_untuned_names_the_missed_requirement(monkeypatch: pytest.MonkeyPatch) -
             name.replace("_", " "): {"return": [value, value - 0.05, value + 0.05], "failed": 0.0, "matches": 1000}
             for name, value in returns.items()
         }
-        return {"game": game, "seed": seed, "learner": learner, "settings": [], "budget": 240.0, "players": players}
+        facts = {"game": game, "seed": seed, "learner": learner, "settings": [], "budget": 240.0, "teacher": "mcts-100"}
+        return facts | {"players": players}
 
     rows = []
     for number, game in enumerate(untuned.GAMES):
         ours = 0.5 if number < 6 else 0.2
         found = {"cold_start": 0.1, "trained": ours, "control": 0.2, "anchor_random": 0.0}
         rows += [row(game, seed, untuned.OURS, **found) for seed in untuned.SEEDS]
+        rows += [row(game, seed, untuned.TAUGHT, cold_start=0.6, trained=0.78, anchor_random=0.0) for seed in (1, 2, 3)]
         rows += [row(game, seed, untuned.PPO, trained=0.8) for seed in untuned.SEEDS]
     text = untuned.published(rows)
     assert "MISSED" not in text
     assert "still to be done" not in text
-    assert "46 runs are still to be done" in untuned.published([rows[0], rows[-1]])
-    assert "median ratio 0.6: 0.62 over 8 games" in text
+    assert "70 runs are still to be done" in untuned.published([rows[0], rows[-1]])
+    assert "median ratio from reward alone 0.6: 0.62 over 8 games" in text
+    assert "reached: with a teacher, least ratio 0.65 and median 0.95: 0.97 and 0.97 over 8 games" in text
     rows[0]["players"]["trained"]["return"] = [-0.2, -0.25, -0.15]
     rows[2]["players"]["trained"]["failed"] = 0.06
     text = untuned.published(rows)
-    assert "MISSED: no seed ends below its cold start: 1 of 24 do" in text
-    assert "MISSED: no seed has more than 5% failed replies" in text
+    assert "MISSED: no seed ends below its cold start: 1 of 48 do" in text
+    assert "MISSED: at most 5% failed replies on every seed: 6.0%" in text
+    for one in rows:
+        if one["learner"] == untuned.TAUGHT and one["game"] in untuned.GAMES[:3]:
+            one["players"]["trained"]["return"] = [0.4, 0.35, 0.45]
+    text = untuned.published(rows)
+    assert "MISSED: with a teacher, least ratio 0.65 and median 0.95: 0.50 and 0.97 over 8 games" in text
+    fresh = untuned.published(rows, untuned.FRESH)
+    assert "MISSED: a teacher helps in 6 games: in 5 of 8" in fresh
+    assert "control" not in fresh
 
 
 def test_same_trains_with_every_credit_and_objective(monkeypatch: pytest.MonkeyPatch) -> None:
