@@ -489,10 +489,10 @@ def test_untuned_names_the_missed_requirement(monkeypatch: pytest.MonkeyPatch) -
     assert "MISSED: no seed ends below its cold start: 1 of 48 do" in text
     assert "MISSED: at most 5% failed replies on every seed: 6.0%" in text
     for one in rows:
-        if one["learner"] == untuned.TAUGHT and one["game"] in untuned.GAMES[:3]:
+        if one["learner"] == untuned.TAUGHT and one["game"] in untuned.GAMES[:4]:
             one["players"]["trained"]["return"] = [0.4, 0.35, 0.45]
     text = untuned.published(rows)
-    assert "MISSED: with a teacher, least ratio 0.65 and median 0.95: 0.50 and 0.97 over 8 games" in text
+    assert "MISSED: with a teacher, least ratio 0.65 and median 0.95: 0.50 and 0.74 over 8 games" in text
     fresh = untuned.published(rows, untuned.FRESH)
     assert "MISSED: a teacher helps in 6 games: in 5 of 8" in fresh
     assert "control" not in fresh
