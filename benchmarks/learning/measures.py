@@ -21,7 +21,7 @@ Figures = dict[str, Any]
 
 RANDOM_MATCHES = 2_000
 SEARCH_MATCHES = 400
-SEARCH = "mcts-25"
+SEARCHES = ("mcts-25", "mcts-100")
 ALONE_MATCHES = 200
 TASKS_EACH = 1_000
 """Number of questions, both of tasks like those that were learned from and of others."""
@@ -74,8 +74,12 @@ def _result(response: Outcome) -> str:
 
 
 def _hidden(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
-    found, legal_mass = exploitability(name, player(1.0), seed)
-    return {"exploitability": found, "legal mass": legal_mass}
+    found = exact.measure_player(load_game(name), player(1.0), seed)
+    return {
+        "exploitability": None if found.restricted is None else found.restricted.exploitability,
+        "exploitability as played": found.as_played.exploitability,
+        "legal mass": found.as_played.policy.legal_mass,
+    }
 
 
 def exploitability(game: str, player: Player, seed: int) -> tuple[float | None, float]:
@@ -91,12 +95,11 @@ def exploitability(game: str, player: Player, seed: int) -> tuple[float | None, 
 def _connect_four(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
     measured = player(0.0)
     against_random = _matches(name, measured, "random", RANDOM_MATCHES, seed, tag)
-    against_search = _matches(name, measured, SEARCH, SEARCH_MATCHES, seed, tag)
-    return {
-        **_estimate("win", against_random.result_rate("win")),
-        **_estimate(f"win {SEARCH}", against_search.result_rate("win")),
-        "forfeits": against_random.forfeits + against_search.forfeits,
-    }
+    against_searches = {search: _matches(name, measured, search, SEARCH_MATCHES, seed, tag) for search in SEARCHES}
+    figures = _estimate("win", against_random.result_rate("win"))
+    for search, score in against_searches.items():
+        figures |= _estimate(f"win {search}", score.result_rate("win"))
+    return {**figures, "forfeits": sum(score.forfeits for score in (against_random, *against_searches.values()))}
 
 
 def _2048(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:

@@ -109,9 +109,10 @@ def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_tra
 def measure(task: Task, run: RunDirectory) -> dict[str, Any]:
     """Return all published figures of a run."""
     config, results = read_config(run.config_file), run.results()
+    alone = config.steps == 0  # distillation alone: the cold start is the trained model
     players: dict[str, PlayerAt] = {
-        COLD_START: partial(_language_model, run.cold_start, None),
-        TRAINED: partial(_trained, run, config),
+        **({} if alone else {COLD_START: partial(_language_model, run.cold_start, None)}),
+        TRAINED: partial(_language_model, run.cold_start, None) if alone else partial(_trained, run, config),
         **({CONTROL: partial(_language_model, run.control, None)} if config.control else {}),
         RANDOM: lambda temperature: make_player("random"),
     }
@@ -128,14 +129,14 @@ def measure(task: Task, run: RunDirectory) -> dict[str, Any]:
     return {
         "config": settings,
         "tokenizer": hashlib.sha256((run.cold_start / "tokenizer.json").read_bytes()).hexdigest(),
-        "cpu_seconds": {name: results[f"{name}_cpu_seconds"] for name in _phases(config)},
+        "cpu_seconds": {"train": 0.0, **{name: results[f"{name}_cpu_seconds"] for name in _phases(config)}},
         "figures": found,
         "curves": {game: _curve(game, run, found) for game in config.games},
     }
 
 
 def _phases(config: TrainConfig) -> Sequence[str]:
-    return ("cold_start", "train", "control") if config.control else ("cold_start", "train")
+    return ("cold_start", *(["train"] if config.steps != 0 else []), *(["control"] if config.control else []))
 
 
 def _trained(run: RunDirectory, config: TrainConfig, temperature: float) -> Player:
@@ -156,7 +157,9 @@ def _curve(game: str, run: RunDirectory, found: dict[str, dict[str, Any]]) -> li
     """
     figure, _ = CURVES[find_kind(game)]
     results = run.results()
-    began, trained = results["cold_start_cpu_seconds"], results["train_cpu_seconds"]
+    began, trained = results["cold_start_cpu_seconds"], results.get("train_cpu_seconds", 0.0)
+    if COLD_START not in found:
+        return [(began, found[TRAINED][game][figure])]
     between = read_points(run) if has_points(game) else _evaluated(f"eval/{game}/{METRICS[find_kind(game)]}", run)
     ends = found[COLD_START][game][figure], found[TRAINED][game][figure]
     return [(began, ends[0]), *((began + seconds, value) for seconds, value in between), (began + trained, ends[1])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.learning.measures import ALONE_MATCHES, RANDOM_MATCHES, SEARCH, SEARCH_MATCHES, TASKS_EACH
+from benchmarks.learning.measures import ALONE_MATCHES, RANDOM_MATCHES, SEARCH_MATCHES, TASKS_EACH
 from benchmarks.learning.one import COLD_START, CONTROL, RANDOM, TRAINED
 from benchmarks.learning.tasks import SEEDS, TASKS, Goal, Task
 from benchmarks.learning.verdict import Results, failed, is_missed, measured, spent, value, verdict
@@ -16,14 +16,15 @@ HEAD = (
 )
 LEGEND = (
     f"The last iterate of each run, never its best, on seeds fixed beforehand. In square brackets 95 % intervals "
-    f"({RANDOM_MATCHES:,} games against random play, {SEARCH_MATCHES} against {SEARCH}, {ALONE_MATCHES} alone, "
+    f"({RANDOM_MATCHES:,} games against random play, {SEARCH_MATCHES} against a search, {ALONE_MATCHES} alone, "
     f"{TASKS_EACH:,} questions of a world); figures without are exact, by traversal of the whole game; a legal mass is "
     f"the least share of replies that are legal moves, and the exploitability is that of the legal moves alone. CPU "
     f"seconds are process time of cold start and training, which the budget is for. The control spends those of the "
     f"training on more imitation of the same matches, from the same cold start. Each run makes its small model as "
     f"`gymposium train` does, with a tokenizer of its games' prompts, and begins with uniform random play alone, in a "
-    f"world with matches of an expert. A model is ahead if its interval is above those of its cold start and its "
-    f"control. (Runs with equal tokenizers, named below, began with a model for all games.)"
+    f"world with matches of an expert. In the tasks named teacher and main-job, it begins with a teacher, whose time "
+    f"counts, and who knows the game's rules. A model is ahead if its interval is above those of its cold start and "
+    f"its control. (Runs with equal tokenizers, named below, began with a model for all games.)"
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 SEEDS = (201, 202, 203)
@@ -79,6 +79,17 @@ _NO_CONTROL = "no control: the cold start imitates random play, so more of it le
 
 def _exploitability(game: str, must: float, aim: float) -> Goal:
     return Goal(game, "exploitability", "exploitability at temperature 1, exact", must, aim, falls=True)
+
+
+def _taught(game: str, budget: float, must: float) -> Task:
+    what = "exploitability at temperature 1 as it plays, failed replies included, exact"
+    goal = Goal(game, "exploitability as played", what, must, must / 2, falls=True)
+    return Task(f"{game}-teacher", budget, (goal,), ("an equilibrium 0", _NO_CONTROL_TAUGHT))
+
+
+_LOSS = Goal("tic_tac_toe", "loss", "losses of greedy play against random play, exact", 0.002, 0.0, falls=True)
+_OPTIMUM = "whoever never loses wins at most 0.9556"
+_NO_CONTROL_TAUGHT = "no control: the cold start imitates a teacher, not random play"
 
 
 TASKS = (
@@ -179,5 +190,26 @@ TASKS = (
             "with 20,000 matches of the player arithmetic the cold start alone is right in 0.989 (development seed 1)",
         ),
         demonstrations=(Demonstrations("arithmetic", 1_000, "return>=1"),),
+    ),
+    Task("main-job", 150, (replace(_WIN, must=0.945, aim=0.9556), _LOSS), (_OPTIMUM, _NO_CONTROL_TAUGHT)),
+    Task("main-job-reward-alone", 150, (replace(_WIN, must=None, aim=None),), ("no control: tic_tac_toe-ppo has one",)),
+    Task("tic_tac_toe-teacher", 610, (replace(_WIN, must=0.945, aim=0.9556), _LOSS), (_OPTIMUM, _NO_CONTROL_TAUGHT)),
+    _taught("kuhn_poker", 250, 0.01),
+    _taught("leduc_poker", 610, 0.08),
+    _taught("liars_dice", 610, 0.12),
+    Task(
+        "connect_four-teacher",
+        1_210,
+        (
+            Goal("connect_four", "win", "wins of greedy play against random play, 2,000 games", 0.95),
+            Goal("connect_four", "win mcts-100", "wins of greedy play against mcts-100, 400 games", aim=0.3),
+        ),
+        (_NO_CONTROL_TAUGHT,),
+    ),
+    Task(
+        "2048-teacher",
+        1_210,
+        (Goal("2048", "score", "mean score of greedy play, 200 games", 8_000),),
+        (_NO_CONTROL_TAUGHT,),
     ),
 )
