@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import fmean
 
 import pytest
+import scipy.stats
 from scipy.stats import binomtest, multinomial
 
 from gymposium import load_game, make_player
@@ -163,6 +166,21 @@ def test_gain_is_paired_by_deal() -> None:
     assert str(seats) == "0.000 [–, –]", "the seats of a deal make up for each other, so all deals are equal"
     assert estimate_gain([None, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0], 2).value == 1.0, "a deal with an unknown return"
     assert math.isnan(estimate_gain([None, 1.0], [1.0, 1.0], 2).value)
+
+
+def test_interval_of_a_gain_is_that_of_the_paired_differences() -> None:
+    """As SciPy computes it from the deals' means. Returns in equal deals are correlated, so it is narrower than the
+    interval of the difference between two samples."""
+    rng = random.Random(2)
+    before = [rng.gauss(0.0, 1.0) for _ in range(80)]
+    after = [value + rng.gauss(0.2, 0.3) for value in before]
+    old, new = ([fmean(returns[n : n + 2]) for n in range(0, 80, 2)] for returns in (before, after))
+    gain = estimate_gain(before, after, 2)
+    paired = scipy.stats.ttest_rel(new, old).confidence_interval(0.95)
+    apart = scipy.stats.ttest_ind(new, old, equal_var=False).confidence_interval(0.95)
+    assert (gain.low, gain.high) == pytest.approx((paired.low, paired.high))
+    assert gain.high - gain.low < 0.5 * (apart.high - apart.low)
+    assert apart.low < 0.0 < gain.low
 
 
 def test_score_counts_each_given_seat() -> None:

@@ -189,6 +189,24 @@ def test_every_match_is_recorded_and_verifies(finished_run: RunDirectory, config
     assert not verify_file(finished_run.matches("control")).problems
 
 
+@pytest.mark.parametrize("other", ["cold start", "control"])
+def test_gains_are_paired_by_deal(finished_run: RunDirectory, other: str) -> None:
+    """Matches of the same number have the same deal, and the gain is the mean difference between their returns."""
+    records = read_records(finished_run.matches("eval"))
+    played = {record.id: record for _, record in records if isinstance(record, Record)}
+    for game in GAMES:
+        differences = []
+        for number in range(8):
+            pair = [played[f"{tag}-{game}-random-{number}"] for tag in (other.replace(" ", "-"), "trained")]
+            seats = [1 - record.players.index("random") for record in pair]
+            assert (pair[0].seed, seats[0]) == (pair[1].seed, seats[1])
+            before, after = (record.returns[seat] for record, seat in zip(pair, seats, strict=True))
+            differences.append(after - before)
+        gain, low, high = finished_run.results()["gains"][other][game]["random"]
+        assert gain == pytest.approx(sum(differences) / 8)
+        assert low < gain < high
+
+
 def test_outputs_are_complete_and_checkpoints_hold_an_adapter(finished_run: RunDirectory) -> None:
     for name in ("base", "cold_start", "adapter", "control"):
         assert (finished_run.path / name / "COMPLETE").is_file()

@@ -8,6 +8,7 @@
 
   const NAMES = { cold_start: "cold start", train: "training", control: "control" };
   const COLOURS = ["--seat-0", "--seat-1", "--seat-2", "--seat-3", "--seat-4", "--seat-5"];
+  const INCREMENTS = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
   const DASHES = [[], [6, 3], [2, 3]];
 
   const place = document.querySelector(".curves");
@@ -182,7 +183,7 @@
       legend: { show: false },
       cursor: { sync: { key: "steps" }, points: { size: 6 }, y: false },
       axes: [
-        { ...axis, size: 26, gap: 2, space: 50, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6] },
+        { ...axis, size: 26, gap: 2, space: 50, incrs: INCREMENTS },
         { ...axis, size: 48, gap: 2, space: 28, values: (_, splits) => splits.map((value) => (value === null ? "" : short(value))) },
       ],
       series: [{}, ...lines],
@@ -219,6 +220,9 @@
   function drawEvaluation() {
     if (!worth) return;
     const [{ evaluation }] = runs.values();
+    const every = evaluation.flatMap((curve) => curve.points.map((point) => point.step));
+    const last = Math.max(...every);
+    const each = last > 0 ? INCREMENTS.find((count) => -Math.min(...every) / count <= last) : 1; // cold-start steps per unit
     for (const curve of evaluation) {
       const name = `${curve.games} ${curve.title}`;
       if (!measured.has(name)) {
@@ -234,7 +238,8 @@
       const steps = curve.points.map((point) => point.step);
       const level = (value) => steps.map(() => value);
       const levels = Object.entries(curve.levels);
-      const columns = [steps, ...["high", "low", "value"].map((part) => curve.points.map((point) => point[part])), ...levels.map(([, value]) => level(value))];
+      const places = steps.map((step) => (step < 0 ? step / each : step));
+      const columns = [places, ...["high", "low", "value"].map((part) => curve.points.map((point) => point[part])), ...levels.map(([, value]) => level(value))];
       const ink = css("--seat-0");
       const few = steps.length <= 40;
       const lines = [
@@ -251,6 +256,7 @@
         one.canvas.ariaLabel = `${name}: ${one.now.textContent}`;
       };
       const given = options(one.canvas, lines, say);
+      given.axes[0].values = (_, splits) => splits.map((split) => short(split < 0 ? split * each : split));
       given.bands = [{ series: [1, 2], fill: `${ink}30` }];
       one.plot = new uPlot(given, columns, one.canvas);
       say(null);
