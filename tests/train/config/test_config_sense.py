@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from gymposium import load_game
+from gymposium_agents.chat.settings import PlayerSettings
+from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome
+from gymposium_agents.models.small import make_small_model
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check_config
 from gymposium_train.config.problems import BadConfig
@@ -303,3 +307,20 @@ def test_full_training_of_named_models_skips_the_cold_start() -> None:
     assert config.cold_start.steps == 0
     assert list(find_unused(config)) == []
     assert list(find_unused(build_config(config_to_data(config)))) == []
+
+
+def test_teacher_of_tokens_needs_the_learners_tokenizer_and_template(
+    model_directory: Path, tmp_path: Path, game_texts: list[str], tiny_size: SmallModel
+) -> None:
+    learner, teacher, other = (tmp_path / name for name in ("learner", "teacher", "other"))
+    for copy in (learner, teacher):
+        shutil.copytree(model_directory, copy, ignore=shutil.ignore_patterns(PlayerSettings.FILE))
+    make_small_model(other, [text.upper() for text in game_texts], seed=1, size=tiny_size)
+    settings = (f"model.name={learner}", "steps=3", "legality.weight=0")
+    assert list_problems(*settings, f"teacher=lm:{teacher}", at_hand=True) == ()
+    [found] = list_problems(*settings, f"teacher=lm:{other}", at_hand=True)
+    assert found.startswith(f"teacher: lm:{other} scores the learner's tokens, but its tokenizer is another one.")
+    template = teacher / "chat_template.jinja"
+    template.write_text("{{ 'x' }}" + template.read_text("utf-8"), "utf-8")
+    [found] = list_problems(*settings, f"teacher=lm:{teacher}", at_hand=True)
+    assert "has a chat template that differs" in found

@@ -13,18 +13,16 @@ from typing import Any
 import pytest
 import torch
 
-from gymposium.errors import BadOption, UnratedGroup
+from gymposium.errors import UnratedGroup
 from gymposium.games.registry import load_game
 from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.protocol import CheckedReward, Reward
 from gymposium.runs.samples import pick_first_replies
 from gymposium.util.streams import stream
 from gymposium_agents.chat.settings import PlayerSettings
-from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Sampling, TokenRequest, TurnTokens
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
-from gymposium_agents.models.small import make_small_model
 from gymposium_train.backends.local_model import LocalModel
 from gymposium_train.backends.trainee import Trainee, make_trainee
 from gymposium_train.config import (
@@ -111,7 +109,7 @@ def training(model: Path, directory: Path, /, reward: Any = brief, **settings: A
             credit=make_credit(config.credit),
             reward=CheckedReward("test", reward),
             pace=RunProgress(config),
-            teach_tokens=make_token_teacher(config, base.chat) if config.teaches_tokens else None,
+            teach_tokens=make_token_teacher(config) if config.teaches_tokens else None,
         )
 
 
@@ -204,19 +202,6 @@ def test_learner_without_credit_approaches_the_probabilities_of_a_teacher_of_tok
     assert first["train/teacher_kl"] == pytest.approx(-mean, rel=1e-3)
     assert gains == pytest.approx([one - mean for one in differences], abs=1e-3)
     assert later[-1]["train/teacher_kl"] < 0.7 * first["train/teacher_kl"]
-
-
-def test_teacher_of_tokens_needs_the_learners_tokenizer(
-    pretrained: Path, tmp_path: Path, game_texts: list[str], tiny_size: SmallModel
-) -> None:
-    other = tmp_path / "other"
-    make_small_model(other, [text.upper() for text in game_texts], seed=1, size=tiny_size)
-    settings = {"model": Model(name=str(pretrained)), "teacher": f"lm:{other}"}
-    with (
-        pytest.raises(BadOption, match="its tokenizer is another one"),
-        training(pretrained, tmp_path / "run", **settings),
-    ):
-        pass
 
 
 @pytest.mark.parametrize("mode", ["fail", "mask", "penalize"])

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
@@ -21,12 +21,23 @@ from gymposium.runs.loggers.make import check_installed, check_loggers
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium_agents.chat.context import parse_context
 from gymposium_agents.chat.settings import TOOLS, find_reply_form
+from gymposium_agents.chat.tokens import Message
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.files import check_target_names
 from gymposium_agents.players.synth import Keep
 from gymposium_train.config.root import AUTO_TEACHER, TrainConfig
 from gymposium_train.config.stages import PAST, SELF, check_stages
 from gymposium_train.util.processes import count_local_processes
+
+if TYPE_CHECKING:
+    from gymposium_agents.chat.chat import Chat
+
+_PROBE: tuple[Message, ...] = (
+    {"role": "user", "content": "Your move: é 🂡\n(1, 2)"},
+    {"role": "assistant", "content": "a1"},
+    {"role": "user", "content": "Your move:"},
+)
+"""A conversation to compare chats with."""
 
 
 def find_unknown(config: TrainConfig) -> Iterator[str]:
@@ -114,6 +125,8 @@ def find_missing(config: TrainConfig) -> Iterator[str]:
     for where, name in (*_list_opponents(config), *teachers):
         if _is_model(name):
             yield from _report_error(where, make_player, name)
+    if config.teaches_tokens:
+        yield from _report_error("teacher", _check_same_tokens, config)
 
 
 def find_missing_locally(config: TrainConfig) -> Iterator[str]:
@@ -145,17 +158,44 @@ def _check_learner(config: TrainConfig, name: str) -> Iterator[str]:
     if model.lora.targets is not None:
         yield from _report_error("model.lora.targets", check_targets, layers, model.lora.targets)
     if config.prompting.reply == TOOLS:
-        yield from _report_error("prompting.reply", _check_template, config, name)
+        yield from _report_error("prompting.reply", _check_template, config)
 
 
-def _check_template(config: TrainConfig, name: str) -> None:
+def _check_same_tokens(config: TrainConfig) -> None:
+    """Raise `BadOption` if the learner and its teacher have different tokens, or write a conversation differently."""
+    from gymposium_agents.players.player import LanguageModelPlayer  # imports torch
+
+    player, name = make_player(config.teacher), config.teacher
+    assert isinstance(player, LanguageModelPlayer)
+    teacher, learner = player.chat, _load_learners_chat(config)
+    known, needed = teacher.tokenizer.get_vocab(), learner.tokenizer.get_vocab()
+    other = next((token for token, number in needed.items() if known.get(token) != number), None)
+    if other is not None:
+        raise BadOption(
+            f"{name} scores the learner's tokens, but its tokenizer is another one. For example, the "
+            f"learner's token {other!r} has the number {needed[other]}, and the teacher's {known.get(other)}. Choose a "
+            f"teacher with the learner's tokenizer."
+        )
+    if [teacher.conversation(_PROBE), teacher.reply("b2")] != [learner.conversation(_PROBE), learner.reply("b2")]:
+        raise BadOption(
+            f"{name} has a chat template that differs from the learner's, so it would read prompts that it was "
+            f"never trained on. Choose a teacher with the learner's chat template."
+        )
+
+
+def _check_template(config: TrainConfig) -> None:
     """Raise `GymposiumError` if the tool-call format of the learner's chat template is unknown."""
-    from gymposium_agents.models.loading import load_chat  # imports torch
-    from gymposium_agents.players.player import choose_reader
+    from gymposium_agents.players.player import choose_reader  # imports torch
 
-    prompting, trust = config.prompting, config.model.trust
-    chat = load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=trust)
-    choose_reader(prompting.reply, chat)
+    choose_reader(config.prompting.reply, _load_learners_chat(config))
+
+
+def _load_learners_chat(config: TrainConfig) -> Chat:
+    from gymposium_agents.models.loading import load_chat  # imports torch
+
+    prompting, name = config.prompting, config.model.name
+    assert name is not None, "only a named model has a tokenizer before the run"
+    return load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust)
 
 
 def check_servable(config: TrainConfig) -> None:

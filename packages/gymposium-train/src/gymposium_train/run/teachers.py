@@ -11,7 +11,7 @@ from gymposium.analysis.exact.graph import check_small
 from gymposium.analysis.exact.minimax import Minimax
 from gymposium.analysis.exact.players import CfrPlayer, ExactPlayer
 from gymposium.analysis.exact.size import MOST_UNASKED
-from gymposium.errors import BadOption, GymposiumError
+from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
@@ -22,8 +22,6 @@ from gymposium.players.random import RandomPlayer
 from gymposium.players.teaching import ask_teacher
 from gymposium.plugins.host import host
 from gymposium.plugins.names import parse_name
-from gymposium_agents.chat.chat import Chat
-from gymposium_agents.chat.tokens import Message
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.root import AUTO_TEACHER, NO_TEACHER
@@ -42,12 +40,6 @@ MATCHES = 4
 """Number of random matches that time a search."""
 TIMED_SECONDS = 1.0
 """Enough CPU seconds of searching to time it."""
-_PROBE: tuple[Message, ...] = (
-    {"role": "user", "content": "Your move: é 🂡\n(1, 2)"},
-    {"role": "assistant", "content": "a1"},
-    {"role": "user", "content": "Your move:"},
-)
-"""A conversation to compare chats with."""
 
 
 def resolve_teacher(config: TrainConfig) -> TrainConfig:
@@ -62,15 +54,12 @@ def resolve_teacher(config: TrainConfig) -> TrainConfig:
     return config.model_copy(update={"teacher": next(found, NO_TEACHER)})
 
 
-def make_token_teacher(config: TrainConfig, chat: Chat) -> Callable[[Sequence[Row], float], tuple[list[Row], float]]:
+def make_token_teacher(config: TrainConfig) -> Callable[[Sequence[Row], float], tuple[list[Row], float]]:
     """Return a function that adds a weight times the teacher's gain to the advantages of a step's tokens. The gain is
     the teacher's log-probability minus the learner's, and is taken relative to its mean. The mean with the opposite
-    sign, an estimate of the reverse KL divergence per token, is also returned. `chat` is the learner's.
-
-    Raises `BadOption` if the teacher reads or writes other tokens than the learner."""
+    sign, an estimate of the reverse KL divergence per token, is also returned."""
     teacher = make_player(config.teacher)
     assert isinstance(teacher, LanguageModelPlayer)
-    _check_same_tokens(config.teacher, teacher.chat, chat)
 
     def teach_tokens(rows: Sequence[Row], weight: float) -> tuple[list[Row], float]:
         spans = [(row, span) for row in rows for span in row.spans]
@@ -86,23 +75,6 @@ def make_token_teacher(config: TrainConfig, chat: Chat) -> Callable[[Sequence[Ro
         return fill_spans(rows, token_advantages=gains), -mean
 
     return teach_tokens
-
-
-def _check_same_tokens(name: str, teacher: Chat, learner: Chat) -> None:
-    """Raise `BadOption` if two chats differ in their tokens, or write a conversation differently."""
-    known, needed = teacher.tokenizer.get_vocab(), learner.tokenizer.get_vocab()
-    other = next((token for token, number in needed.items() if known.get(token) != number), None)
-    if other is not None:
-        raise BadOption(
-            f"teacher = {name}: it scores the learner's tokens, but its tokenizer is another one. For example, the "
-            f"learner's token {other!r} has the number {needed[other]}, and the teacher's {known.get(other)}. Choose a "
-            f"teacher with the learner's tokenizer."
-        )
-    if [teacher.conversation(_PROBE), teacher.reply("b2")] != [learner.conversation(_PROBE), learner.reply("b2")]:
-        raise BadOption(
-            f"teacher = {name}: its chat template differs from the learner's, so it would read prompts that it was "
-            f"never trained on. Choose a teacher with the learner's chat template."
-        )
 
 
 def plays_itself(config: TrainConfig) -> bool:

@@ -104,7 +104,7 @@ def _take_all_steps(run: RunContext, model: LearningModel, pace: RunProgress) ->
             pace=pace,
             keep=samples.keep,
             auxiliary_sft=make_auxiliary_sft(run, model),
-            teach_tokens=make_token_teacher(config, model.chat) if config.teaches_tokens else None,
+            teach_tokens=make_token_teacher(config) if config.teaches_tokens else None,
         )
         steps = _StepLoop(run, training)
         directory.remove_later_metrics(TRAIN, steps.done)
