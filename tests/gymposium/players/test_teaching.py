@@ -74,14 +74,17 @@ def test_unsuitable_teachers_are_refused(player: str, game: str, why: str) -> No
     check_teaches(make_player("mcts-100"), load_game("kuhn_poker"))
 
 
+class Counting(Scripted):
+    """A player that counts its asks."""
+
+    asked = 0
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        self.asked += len(asks)
+        return super().act(asks)
+
+
 def test_cached_teacher_is_asked_once_per_game_seat_and_view() -> None:
-    class Counting(Scripted):
-        asked = 0
-
-        def act(self, asks: Sequence[Ask]) -> list[Reply]:
-            self.asked += len(asks)
-            return super().act(asks)
-
     counting = Counting("1")
     teacher = CachedTeacher(counting)
     asks = [
@@ -92,6 +95,19 @@ def test_cached_teacher_is_asked_once_per_game_seat_and_view() -> None:
     found = teacher(asks) + teacher(asks[::-1])[::-1]
     assert counting.asked == 2
     assert [label.moves for label in found] == [tuple(ask.legal_moves or ()) for ask in asks * 2]
+
+
+def test_cached_teacher_forgets_everything_once_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gymposium.players.teaching.MOST_MOVES", 15)  # two empty boards of 7 columns fill it
+    counting = Counting("1")
+    teacher = CachedTeacher(counting)
+    boards = [f"connect_four(rows={rows})" for rows in (5, 6, 7, 8)]
+    asks = [MatchContext(load_game(name).new(0), name, 0).ask(0) for name in boards]
+    for _ in range(2):
+        for ask in asks:
+            teacher([ask])
+            teacher([ask])
+    assert counting.asked == 8
 
 
 def test_players_that_know_their_probabilities_recommend_them() -> None:

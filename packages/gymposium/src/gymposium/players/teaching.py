@@ -11,8 +11,8 @@ from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, DistributionPlayer, Player, TeachingPlayer, check_plays
 from gymposium.replies.reading import read_reply
 
-MOST_LABELS = 100_000
-"""Maximum number of recommendations kept by a `CachedTeacher`."""
+MOST_MOVES = 2_000_000
+"""Maximum number of moves in all recommendations that a `CachedTeacher` keeps, about 200 MB."""
 
 AskTeacher = Callable[[Sequence[Ask]], list[MoveDistribution]]
 """Returns a recommendation for each ask, in order, like `ask_teacher`."""
@@ -53,11 +53,14 @@ def ask_teacher(player: Player, asks: Sequence[Ask]) -> list[MoveDistribution]:
 
 
 class CachedTeacher:
-    """A teacher that is asked once per game, seat and view. Later asks get the same recommendation."""
+    """A teacher that is asked once per game, seat and view. Later asks get the same recommendation, unless the cache
+    was full in the meantime."""
 
     def __init__(self, player: Player) -> None:
         self.player = player
         self._labels: dict[tuple[str, int, str], MoveDistribution] = {}
+        self._moves = 0
+        """Number of moves in the labels."""
 
     def __call__(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
         """Return the recommendation at each ask, in order. Raises the same errors as `ask_teacher`."""
@@ -65,9 +68,11 @@ class CachedTeacher:
         unknown = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in self._labels}
         found = dict(zip(unknown, ask_teacher(self.player, [*unknown.values()]), strict=True))
         labels = [found[key] if key in found else self._labels[key] for key in keys]
-        if len(self._labels) + len(found) > MOST_LABELS:
+        if self._moves > MOST_MOVES:
             self._labels.clear()
+            self._moves = 0
         self._labels |= found
+        self._moves += sum(len(label.moves) for label in found.values())
         return labels
 
 
