@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from gymposium.runs.metric_docs import find_metric, load_metrics
+from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_train.run.start import start_run
 
 EVERYTHING = (
@@ -34,7 +37,7 @@ REPLACING = ("rollout.replace_tied=1", "steps=1", "evaluation.every=0", "evaluat
 
 
 @pytest.fixture(scope="module")
-def run_metrics(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> set[str]:
+def run_metrics(tmp_path_factory: pytest.TempPathFactory, quick_config: Any, model_directory: Path) -> set[str]:
     """All names in the metrics of runs that together have every metric."""
     folder = tmp_path_factory.mktemp("runs")
     chats = folder / "chats.jsonl"
@@ -50,9 +53,15 @@ def run_metrics(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> 
         "cold_start.epochs=1",
         "cold_start.validation=0.5",
     )
-    taught = ("teacher=cfr-5", "steps=0", "cold_start.steps=40", "cold_start.matches=", "cold_start.keep=")
+    random_play = ("cold_start.matches=", "cold_start.keep=")
+    taught = ("teacher=cfr-5", "steps=1", "cold_start.steps=40", *random_play)
+    pretrained = folder / "pretrained"
+    shutil.copytree(model_directory, pretrained, ignore=shutil.ignore_patterns(PlayerSettings.FILE))
+    tokens = (f"teacher=lm:{pretrained}", f"model.name={pretrained}", "credit.kind=off", "steps=1")
     settings = {"all": EVERYTHING, "epochs": epochs, "replacing": REPLACING, "taught": taught}
-    runs = [start_run(folder / name, quick_config(*more)) for name, more in settings.items()]
+    configs = {name: quick_config(*more) for name, more in settings.items()}
+    configs["tokens"] = quick_config(*tokens, without=("model.small", "cold_start"))
+    runs = [start_run(folder / name, config) for name, config in configs.items()]
     return {name for run in runs for entry in run.metrics() for name in entry} - {"stage", "step"}
 
 
