@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from gymposium_train.run.teachers import resolve_teacher
 
 UNTAUGHT = ("cold_start.matches", "cold_start.keep")
 """Settings of random play, which have no effect with a teacher."""
+RL_ONLY = ("rollout", "credit", "checkpoints", "evaluation.every", "model.lora", "model.tune")
+"""Settings without effect in a run without reinforcement learning."""
 
 
 class CountingTeacher:
@@ -96,6 +99,48 @@ def test_failed_answers_are_counted_and_replaced() -> None:
     assert counts.failed == counts.answers > 0
 
 
+def test_lot_ends_after_its_seconds() -> None:
+    play = make_play(CountingTeacher())
+    lessons, _ = play.lot(1000, None, 0.0)
+    assert 4 <= len(lessons) <= 4 * 9  # the first matches
+
+
+def test_slow_teacher_leaves_time_to_imitate(
+    tmp_path: Path, quick_config: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first lot takes at most its share of the time, and imitation as long as the teacher."""
+
+    class SlowTeacher(CountingTeacher):
+        def teach(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+            end = time.process_time() + 0.02 * len(asks)
+            while time.process_time() < end:
+                pass
+            return super().teach(asks)
+
+    teacher = SlowTeacher()
+    monkeypatch.setattr("gymposium_train.run.under_way.make_player", lambda name: teacher)
+    config = quick_config(
+        "teacher=mcts-1",
+        'games=["connect_four"]',
+        "steps=0",
+        "cold_start.budget=6",
+        without=(
+            *UNTAUGHT,
+            "cold_start.steps",
+            "rollout",
+            "credit",
+            "checkpoints",
+            "evaluation.every",
+            "model.lora",
+            "model.tune",
+        ),
+    )
+    run = start_run(tmp_path / "run", config)
+    spent = run.results()["cold_start_cpu_seconds"]
+    assert 0.02 * len(teacher.asked) < 0.6 * spent
+    assert len(run.metrics()) > 50
+
+
 def test_teacher_without_recommendations_is_refused() -> None:
     with pytest.raises(GymposiumError, match="recommends no move in random matches of tic_tac_toe"):
         make_play(CountingTeacher(silent=True)).lot(10, None)
@@ -115,7 +160,7 @@ def distilled(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> Ru
         "teacher=cfr-20",
         "steps=0",
         "cold_start.steps=120",
-        without=(*UNTAUGHT, "rollout", "credit", "checkpoints", "evaluation.every", "model.lora", "model.tune"),
+        without=(*UNTAUGHT, *RL_ONLY),
     )
     return start_run(tmp_path_factory.mktemp("runs") / "distilled", config)
 
@@ -193,8 +238,14 @@ def test_automatic_teacher_suits_games_and_opponents(games: tuple[str, ...], opp
     assert resolve_teacher(TrainConfig(games=games, teacher="auto", stages=stages)).teacher == teacher
 
 
-def test_automatic_search_is_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_automatic_search_is_fast_or_teaches_in_the_cold_start(monkeypatch: pytest.MonkeyPatch) -> None:
     config = TrainConfig(games=("connect_four",), teacher="auto")
-    for seconds, teacher in ((0.0001, "mcts-1000"), (0.001, "mcts-200"), (0.01, "mcts-100"), (0.1, "none")):
+    for seconds, teacher, weight in (
+        (0.0001, "mcts-1000", 1.0),
+        (0.001, "mcts-200", 1.0),
+        (0.01, "mcts-100", 0.0),
+        (0.1, "none", 0.0),
+    ):
         monkeypatch.setattr("gymposium_train.run.teachers._time_search", lambda game, count, s=seconds: s)
-        assert resolve_teacher(config).teacher == teacher
+        found = resolve_teacher(config)
+        assert (found.teacher, found.distillation_weight) == (teacher, weight)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import islice
 
 from gymposium.match import MatchResult
 from gymposium_agents.chat.settings import find_reply_form
@@ -24,11 +23,13 @@ from gymposium_train.run.live import StageBar
 from gymposium_train.run.under_way import RunContext
 
 PASSES = 3
-"""Number of lessons imitated per new lesson."""
+"""Minimum number of lessons imitated per new lesson."""
 FIRST_LESSONS, LESSONS = 1024, 352
 """Number of lessons in the first lot and in each later one, shared between the games."""
 WARM_UP_SHARE = 0.15
-"""Maximum share of the cold start's steps that imitate the first lot."""
+"""Maximum share of the cold start's steps that imitate the first lot, and of its CPU seconds in which it is played."""
+LOT_SHARE = 0.05
+"""Maximum share of the cold start's CPU seconds in which a later lot is played."""
 PLAY_SHARE = 0.9
 """Share of the cold start that plays new matches."""
 MOST_PROMPTS = 20_000
@@ -77,20 +78,21 @@ class TaughtLots:
             )
             for game in run.games
         ]
+        self._seconds = (math.inf if config.cold_start_budget is None else config.cold_start_budget) / games
         most = math.inf if config.cold_start_budget is not None else _count_lessons(config)
         self._first = math.ceil(min(FIRST_LESSONS, WARM_UP_SHARE * most) / games)
         self._later = math.ceil(min(LESSONS, WARM_UP_SHARE * most) / games)
 
     def first(self) -> Lots:
         """Return the lot that needs no student."""
-        return [play.lot(self._first, None)[0] for play in self._plays]
+        return [play.lot(self._first, None, WARM_UP_SHARE * self._seconds)[0] for play in self._plays]
 
     def later(self, student: Student) -> tuple[Lots, TaughtCounts]:
         """Return the next lot, and how the student answered in its matches."""
         lots: list[list[Lesson]] = []
         counts = []
         for play in self._plays:
-            lessons, count = play.lot(self._later, student)
+            lessons, count = play.lot(self._later, student, LOT_SHARE * self._seconds)
             lots.append(lessons)
             counts.append(count)
         return lots, TaughtCounts(*map(sum, zip(*counts, strict=True)))
@@ -113,7 +115,7 @@ def distill(run: RunContext, model: LearningModel, lots: TaughtLots, first: Lots
         return step / settings.steps if seconds is None else min(1.0, stage.spent / seconds)
 
     def iterate_material() -> Iterator[list[Demonstration]]:
-        step, lot = 0, first
+        step, lot, playing = 0, first, stage.spent
         while True:
             tokens = tokenize_lots(run, lot, model)
             for new, pool in zip(tokens, pools, strict=True):
@@ -122,13 +124,19 @@ def distill(run: RunContext, model: LearningModel, lots: TaughtLots, first: Lots
             if not step:
                 report_problems(run, stage.counts)
             batches = mix_batches([pool.get_lessons() for pool in pools], settings.batch, config.seed, first=step)
-            steps = math.ceil(PASSES * sum(map(len, lot)) / settings.batch)
-            yield from islice(batches, steps)
-            step += steps
+            steps, played = math.ceil(PASSES * sum(map(len, lot)) / settings.batch), stage.spent
+            for batch in batches:
+                yield batch
+                step, steps = step + 1, steps - 1
+                # imitation takes at least as long as a slow teacher's labels
+                if steps <= 0 and (seconds is None or stage.spent - played >= playing):
+                    break
             stage.measure_curve(step)
             if progress(step) >= PLAY_SHARE:
                 break
+            before = stage.spent
             lot, counts = lots.later(student)
+            playing = stage.spent - before
             stage.measured.update(_describe_answers(counts))
         yield from batches
 

@@ -31,7 +31,7 @@ from gymposium_train.learner.rows import Row, fill_spans
 SECONDS = 0.003
 """Maximum CPU seconds of a search per decision. Imitating its recommendation takes about twice as long."""
 MOST_SECONDS = 0.03
-"""Maximum CPU seconds of a search with the fewest simulations."""
+"""Maximum CPU seconds of a search with the fewest simulations that only teaches in the cold start."""
 SIMULATIONS = (1000, 400, 200, 100)
 """Numbers of simulations to choose from."""
 ITERATIONS = 500
@@ -43,15 +43,23 @@ TIMED_SECONDS = 1.0
 
 
 def resolve_teacher(config: TrainConfig) -> TrainConfig:
-    """Return the config with a player's name in place of `teacher=auto`, or without a teacher if none suits."""
+    """Return the config with a player's name in place of `teacher=auto`, or without a teacher if none suits. A slow
+    search only teaches in the cold start."""
     if config.teacher != AUTO_TEACHER:
         return config
     games = [load_game(name) for name in config.games]
-    finders = [_find_exact, _find_specialist, _find_search]
+    finders = [_find_exact, _find_specialist]
     if plays_itself(config):  # an equilibrium does not exploit a fixed opponent
         finders.append(_find_equilibrium)
-    found = (name for find in finders for name in find(games))
-    return config.model_copy(update={"teacher": next(found, NO_TEACHER)})
+    if found := next((name for find in finders for name in find(games)), None):
+        return config.model_copy(update={"teacher": found})
+    seconds, least = _time_searches(games), SIMULATIONS[-1]
+    if fast := [count for count in SIMULATIONS if seconds * count / least <= SECONDS]:
+        return config.model_copy(update={"teacher": f"mcts-{fast[0]}"})
+    if seconds <= MOST_SECONDS:
+        distillation = config.distillation.model_copy(update={"weight": 0.0})
+        return config.model_copy(update={"teacher": f"mcts-{least}", "distillation": distillation})
+    return config.model_copy(update={"teacher": NO_TEACHER})
 
 
 def make_token_teacher(config: TrainConfig) -> Callable[[Sequence[Row], float], tuple[list[Row], float]]:
@@ -103,19 +111,6 @@ def _find_specialist(games: Sequence[Game]) -> Iterator[str]:
                     yield name
 
 
-def _find_search(games: Sequence[Game]) -> Iterator[str]:
-    """Yield the search with the most simulations that is fast enough, or else the one with the fewest if it is not too
-    slow, in games with perfect information."""
-    if any(game.spec.information == "imperfect" for game in games):
-        return
-    least = SIMULATIONS[-1]
-    with suppress(GymposiumError):
-        seconds = max(_time_search(game, least) for game in games)
-        yield from (f"mcts-{count}" for count in SIMULATIONS if seconds * count / least <= SECONDS)
-        if seconds <= MOST_SECONDS:
-            yield f"mcts-{least}"
-
-
 def _find_equilibrium(games: Sequence[Game]) -> Iterator[str]:
     """Yield CFR+ if all games have hidden information and are small."""
     player = CfrPlayer(ITERATIONS)
@@ -124,6 +119,16 @@ def _find_equilibrium(games: Sequence[Game]) -> Iterator[str]:
             player.check_game(game)
             check_small(game)
         yield player.name
+
+
+def _time_searches(games: Sequence[Game]) -> float:
+    """Return the CPU seconds per decision of the search with the fewest simulations, in the slowest game. Infinite if
+    it does not play them all, or if something is hidden."""
+    if any(game.spec.information == "imperfect" for game in games):
+        return math.inf
+    with suppress(GymposiumError):
+        return max(_time_search(game, SIMULATIONS[-1]) for game in games)
+    return math.inf
 
 
 def _time_search(game: Game, simulations: int) -> float:

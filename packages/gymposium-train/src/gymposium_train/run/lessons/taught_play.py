@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,8 +23,8 @@ from gymposium_train.config.stages import PAST, SELF
 from gymposium_train.run.lessons.lessons import Lesson
 from gymposium_train.run.lessons.writing import LessonWriter
 
-LEAST = 16
-"""Number of matches played before the lessons per match are known."""
+LEAST = 4
+"""Number of matches played before the lessons and the time per match are known."""
 Student = Callable[[Sequence[Lesson], Iterator[random.Random]], list[Reading | None]]
 """Answers the prompts of lessons (`gymposium_train.run.lessons.answering`)."""
 
@@ -136,20 +137,24 @@ class TaughtPlay:
         self._opponents = [player or self._author for player in names.values()] if game.seats > 1 else []
         self._shares = [*opponents.values()]
         self._played = self._lessons = 0
+        self._pace = 0.0
+        """CPU seconds per match when matches were last played."""
 
-    def lot(self, lessons: int, student: Student | None) -> tuple[list[Lesson], TaughtCounts]:
-        """Play matches until they yield at least this many lessons. Returns those, and how the student answered.
-        Without a student, the teacher and a random player choose all moves.
+    def lot(
+        self, lessons: int, student: Student | None, seconds: float = math.inf
+    ) -> tuple[list[Lesson], TaughtCounts]:
+        """Play matches until they yield at least this many lessons, or for about this many CPU seconds. Returns the
+        lessons, and how the student answered. Without a student, the teacher and a random player choose all moves.
 
         Raises `GymposiumError` if the teacher recommends nothing."""
         hides = self._game.spec.information == "imperfect"
         self._author.mix = WARM_UP if student is None else ALL_STATES if hides else ON_POLICY
         self._author.student, self._author.counts = student, TaughtCounts()
         found: list[Lesson] = []
-        while len(found) < lessons:
-            missing = lessons - len(found)
-            per_match = self._lessons / self._played if self._played else missing / LEAST
-            more = self._play(max(1, math.ceil(missing / per_match)), alone=hides or student is None)
+        end = time.process_time() + seconds
+        while len(found) < lessons and not (found and time.process_time() >= end):
+            matches = self._choose_number(lessons - len(found), end - time.process_time())
+            more = self._play(matches, alone=hides or student is None)
             if not more:
                 raise GymposiumError(
                     f"The teacher recommends no move in random matches of {self._game.name}. Choose another teacher."
@@ -157,14 +162,23 @@ class TaughtPlay:
             found += more
         return found, self._author.counts
 
+    def _choose_number(self, lessons: int, seconds: float) -> int:
+        """Return how many matches yield this many lessons, or as many as fit into the CPU seconds."""
+        if not self._played:
+            return LEAST
+        fitting = seconds / self._pace if self._pace else math.inf
+        return max(1, math.ceil(min(lessons * self._played / self._lessons, fitting)))
+
     def _play(self, matches: int, *, alone: bool) -> list[Lesson]:
         """Play this many matches, and return their lessons. With `alone`, all seats are the author's."""
+        began = time.process_time()
         numbers = range(self._played, self._played + matches)
         jobs = (self._make_job(number, alone=alone) for number in numbers)
         finished = list(record_matches(play(jobs), self._each))
         found = [turn.trace for played in finished for turn in played.turns if isinstance(turn.trace, Lesson)]
         self._played += matches
         self._lessons += len(found)
+        self._pace = (time.process_time() - began) / matches
         return found
 
     def _make_job(self, number: int, *, alone: bool) -> MatchJob:
