@@ -67,7 +67,7 @@ def test_run_uses_credit_objective_and_engine_of_the_plugin(
     [
         ({"credit": {"kind": "rank", "scale": -1}}, "credit.scale = -1: it must be a number, above 0."),
         ({"credit": {"kind": "rank", "scal": 1}}, "Did you mean credit.scale?"),
-        ({"credit": {"kind": "ran"}}, "it must be one of rank, grpo, rloo, baseline, rae, gae and gigpo"),
+        ({"credit": {"kind": "ran"}}, "it must be one of rank, grpo, rloo, baseline, rae, gae, gigpo and off"),
         ({"objective": {"temperature": 2.0}}, "It belongs to objective.kind=awr, but objective.kind=ppo."),
         ({"engine": {"kind": "tallied", "every": 0}}, "every=0: set 1 or more replies."),
     ],

@@ -257,7 +257,8 @@ def test_report_is_self_contained_and_shows_each_game(finished_run: RunDirectory
     page = finished_run.report.read_text(encoding="utf-8")
     assert not re.findall(r"""(?:src|href)="(?!#|data:)""", page)
     curves = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
-    assert [curve["game"] for curve in curves["evaluation"]] == list(GAMES)
+    returns = [curve for curve in curves["evaluation"] if curve["title"].startswith("mean return")]
+    assert [curve["games"] for curve in returns] == list(GAMES)
     for text in ("after training", "control", "exact, most wins", "0.9667", *GAMES):
         assert text in page
     for text in ("perf/tokens_per_second_rollout", "perf/memory_host", "rollout/illegal", "rollout/groups_tied"):
@@ -336,7 +337,7 @@ def test_games_of_all_kinds_train_together(tmp_path: Path, quick_config: Any) ->
     assert list(evaluations["trained"]["2048"]) == ["alone"]
     page = run.report.read_text(encoding="utf-8")
     curves = json.loads(page.partition('id="data">')[2].partition("</script>")[0])["evaluation"]
-    assert [curve["game"] for curve in curves if curve["title"] == "mean return"] == ["2048"]
+    assert [curve["games"] for curve in curves if curve["title"] == "mean return"] == ["2048"]
 
 
 def test_named_model_is_neither_copied_nor_warmed_up(
