@@ -191,7 +191,12 @@ TASKS = (
         ),
         demonstrations=(Demonstrations("arithmetic", 1_000, "return>=1"),),
     ),
-    Task("main-job", 150, (replace(_WIN, must=0.945, aim=0.9556), _LOSS), (_OPTIMUM, _NO_CONTROL_TAUGHT)),
+    Task(
+        "main-job",
+        150,
+        (replace(_WIN, must=0.945, aim=0.9556), replace(_LOSS, must=None, aim=None)),
+        (_OPTIMUM, _NO_CONTROL_TAUGHT),
+    ),
     Task("main-job-reward-alone", 150, (replace(_WIN, must=None, aim=None),), ("no control: tic_tac_toe-ppo has one",)),
     Task("tic_tac_toe-teacher", 610, (replace(_WIN, must=0.945, aim=0.9556), _LOSS), (_OPTIMUM, _NO_CONTROL_TAUGHT)),
     _taught("kuhn_poker", 250, 0.01),
