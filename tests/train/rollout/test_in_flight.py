@@ -23,7 +23,8 @@ from gymposium import load_game, make_player
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.match import MatchJob, MatchResult, Schedule, play
 from gymposium.players.protocol import Ask, Player, Reply
-from gymposium_agents.chat.tokens import Policy, Sampling
+from gymposium.players.teaching import CachedTeacher
+from gymposium_agents.chat.tokens import Policy, Sampling, TurnTokens
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import Pool
@@ -265,11 +266,15 @@ def damage_sets(step: dict[str, Any]) -> None:
     del step["sets"][0]["game"]
 
 
+def damage_game(step: dict[str, Any]) -> None:
+    step["sets"][0]["game"] = "chess"
+
+
 def damage_ids(step: dict[str, Any]) -> None:
     step["finished"]["train-7-0-0"] = next(iter(step["finished"].values()))
 
 
-@pytest.mark.parametrize("damage", [damage_text, damage_traces, damage_sets, damage_ids])
+@pytest.mark.parametrize("damage", [damage_text, damage_traces, damage_sets, damage_game, damage_ids])
 def test_damaged_steps_are_refused_when_they_are_read(
     who: Who, tmp_path: Path, damage: Callable[[dict[str, Any]], object]
 ) -> None:
@@ -288,11 +293,13 @@ def test_damaged_steps_are_refused_when_they_are_read(
 
 
 def test_stored_matches_keep_all_tokens(tiny: LoadedModel) -> None:
-    player = LanguageModelPlayer("learner", tiny.engine(), tiny.chat, sampling=Sampling(1.0, 4), note_legal=True)
+    teacher = CachedTeacher(make_player("random"))
+    player = LanguageModelPlayer("learner", tiny.engine(), tiny.chat, sampling=Sampling(1.0, 4), teacher=teacher)
     game, adapter = load_game("kuhn_poker"), TypeAdapter(StoredMatch)
     jobs = [MatchJob(f"m{n}", game, [player, make_player("random")], n, store_returns=True) for n in range(3)]
     for played in play(jobs):
         stored = StoredMatch.from_match(played)
         again = adapter.validate_json(adapter.dump_json(stored)).to_match(played.job)
         assert [turn.trace for turn in again.turns] == [turn.trace for turn in played.turns]
+        assert all(turn.trace.taught for turn in again.turns if isinstance(turn.trace, TurnTokens))
         assert again == played

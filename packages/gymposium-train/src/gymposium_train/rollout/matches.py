@@ -121,6 +121,7 @@ class MatchRollouts:
         self.planner.restore(state["planner"])
         self._next = state["next"]
         self._saved = {int(step): StoredStep.from_data(data) for step, data in state["open"].items()}
+        self.planner.check_sets(one for stored in self._saved.values() for one in stored.sets)
 
     def _begin_steps(self, weights: int) -> None:
         """Begin the matches of all steps that may be played by the weights of a step."""

@@ -146,6 +146,11 @@ class MatchPlanner:
         learner = tied.jobs[0].players[tied.seat]
         return self._plan_set(step, tied.number + sets, tied.game, tied.seat, learner, {})
 
+    def check_sets(self, sets: Iterable[StoredSet]) -> None:
+        """Raise `ValueError` for sets of a checkpoint that cannot be planned again."""
+        if unknown := {one.game for one in sets} - {game.name for game in self._games}:
+            raise ValueError(f"it has matches of {min(unknown)}, which this run does not learn")
+
     def restore_sets(self, step: int, sets: Iterable[StoredSet]) -> list[PlannedGroup]:
         """Plan sets of a checkpoint again, with the newest version as the learner."""
         learner = self._source.learner()
