@@ -51,6 +51,25 @@ def test_players_that_only_reply_recommend_their_move() -> None:
     assert (nothing.probabilities, nothing.legal_mass) == ((0.0, 0.0), 0.0)
 
 
+@pytest.mark.parametrize("odds", [(1.0, 1.0), (float("nan"), 1.0), (-1.0, 2.0), (1.0,), (float("inf"), 0.0)])
+def test_recommendations_are_probabilities(odds: tuple[float, ...]) -> None:
+    class Wrong(Scripted):
+        def teach(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+            return [MoveDistribution(("pass", "bet"), odds, 1.0, None) for _ in asks]
+
+    with pytest.raises(ValueError, match=r"scripted recommends .* which add up to 1, or zeros"):
+        recommend(Wrong("bet"), load_game("kuhn_poker"))
+
+
+def test_every_ask_gets_a_recommendation() -> None:
+    class Silent(Scripted):
+        def teach(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+            return []
+
+    with pytest.raises(ValueError, match="recommends moves at 0 of 1 asks"):
+        recommend(Silent("bet"), load_game("kuhn_poker"))
+
+
 def test_likeliest_moves_share_the_highest_probability() -> None:
     assert recommend_moves(("a", "b", "c"), (2.0, 1.0, 2.0)).likeliest == ("a", "c")
     assert recommend_moves(("a", "b"), (0.0, 0.0)).likeliest == ()

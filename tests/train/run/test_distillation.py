@@ -209,6 +209,16 @@ def test_teacher_labels_rollouts_with_a_falling_weight(tmp_path: Path, quick_con
     assert all(entry["train/distillation"] > 0.0 for entry in learned)
 
 
+@pytest.mark.parametrize("length", ["steps=1", "budget=2"])
+def test_teacher_without_a_cold_start_only_labels_rollouts(tmp_path: Path, quick_config: Any, length: str) -> None:
+    settings = ("teacher=exact", 'games=["tic_tac_toe"]', "cold_start.steps=0", "evaluation.every=0")
+    more = (length,) if length.startswith("steps") else (length, "steps=")
+    without = (*UNTAUGHT, "cold_start.batch", "cold_start.learning_rate", "evaluation.curve_matches")
+    run = start_run(tmp_path / "run", quick_config(*settings, *more, without=without))
+    assert {entry["stage"] for entry in run.metrics()} == {"train"}
+    assert all("rollout/teacher_agreement" in entry for entry in run.metrics())
+
+
 def test_teacher_alone_without_weight_labels_no_rollouts(tmp_path: Path, quick_config: Any) -> None:
     config = quick_config(
         "teacher=exact",

@@ -72,7 +72,7 @@ class ColdStart(Settings):
     @property
     def is_used(self) -> bool:
         """True if the run has a cold start."""
-        return self.steps > 0 or self.epochs is not None
+        return self.steps > 0 or self.epochs is not None or self.budget is not None
 
     @property
     def kept(self) -> Keep:

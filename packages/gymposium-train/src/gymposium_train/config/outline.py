@@ -28,10 +28,11 @@ def outline_run(config: TrainConfig) -> dict[str, str]:
     matches_played = "random matches" if cold.matches is None else f"at most {cold.matches:,} random matches"
     source = chats if cold.data else f"{_describe_lessons(cold)} of {matches_played}"
     opponents = "; then ".join(_describe_stage(stage, config.stages) for stage in config.stages)
+    is_taught = config.teaches_moves and cold.is_used
     return {
         "games": _describe_games(config, games),
         **find_backend_checks(config).outline(config),
-        "cold start": _describe_distillation(config) if config.teaches_moves else _describe_cold_start(cold, source),
+        "cold start": _describe_distillation(config) if is_taught else _describe_cold_start(cold, source),
         "steps": _describe_steps(config),
         **({"opponents": opponents} if any(game.seats > 1 for game in games) else {}),
         "learning": _describe_learning(config),

@@ -135,10 +135,10 @@ class TrainConfig(Settings):
 
     @property
     def cold_start_budget(self) -> float | None:
-        """CPU seconds of a cold start with a teacher. None if `cold_start.steps` ends it."""
+        """CPU seconds of a cold start with a teacher. None if `cold_start.steps` ends it, or if there is none."""
         if self.cold_start.budget is not None:
             return self.cold_start.budget
-        return TEACHER_SHARE * self.budget if self.steps is None else None
+        return TEACHER_SHARE * self.budget if self.steps is None and self.cold_start.is_used else None
 
     @property
     def game_shares(self) -> tuple[float, ...]:

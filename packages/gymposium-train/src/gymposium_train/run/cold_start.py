@@ -63,7 +63,7 @@ def run_cold_start(run: RunContext) -> None:
     if (not settings.is_used or is_complete(directory.cold_start)) and (not makes or is_complete(directory.base)):
         return
     began = time.process_time()
-    if config.teaches_moves:
+    if config.teaches_moves and settings.is_used:
         _run_distillation(run, began)
         return
     with run.view.stage("Cold start", settings.epochs or settings.steps, lines=6) as bar:

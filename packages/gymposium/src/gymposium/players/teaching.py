@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from gymposium.errors import BadOption
@@ -43,11 +44,19 @@ def ask_teacher(player: Player, asks: Sequence[Ask]) -> list[MoveDistribution]:
     else:
         replies = ask_player(player, asks) if asks else []
         found = [_recommend_reply(player, ask, reply.text) for ask, reply in zip(asks, replies, strict=True)]
+    if len(found) != len(asks):
+        raise ValueError(f"{player.name} recommends moves at {len(found)} of {len(asks)} asks. Return one for each")
     for ask, distribution in zip(asks, found, strict=True):
         if list(distribution.moves) != ask.legal_moves:
             raise ValueError(
                 f"{player.name} recommends one of {distribution.moves}, but the legal moves are {ask.legal_moves}. "
                 f"Return a probability for each legal move, in order"
+            )
+        odds = distribution.probabilities
+        if len(odds) != len(distribution.moves) or not _is_recommendation(odds):
+            raise ValueError(
+                f"{player.name} recommends {distribution.moves} with the probabilities {odds}. Return one for each "
+                f"move, which add up to 1, or zeros to recommend nothing"
             )
     return found
 
@@ -74,6 +83,11 @@ class CachedTeacher:
         self._labels |= found
         self._moves += sum(len(label.moves) for label in found.values())
         return labels
+
+
+def _is_recommendation(odds: Sequence[float]) -> bool:
+    """Return whether numbers are probabilities that add up to 1, or all 0."""
+    return all(p >= 0.0 for p in odds) and (math.isclose(sum(odds), 1.0, abs_tol=1e-6) or not any(odds))
 
 
 def recommend_moves(legal: Sequence[str], weights: Sequence[float]) -> MoveDistribution:
