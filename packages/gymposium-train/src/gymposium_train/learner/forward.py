@@ -209,7 +209,7 @@ def _make_demonstration_rows(demonstrations: Sequence[Demonstration], *, legal: 
                 len(one.prompt),
                 len(one.prompt) + len(one.completion),
                 legal=(one.legal or ((),) * len(one.completion)) if noted else (),
-                taught=(one.taught or ((),) * len(one.completion)) if taught else (),
+                taught=one.taught,
             )
             for one in conversation
         ]

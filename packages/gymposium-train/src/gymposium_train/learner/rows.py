@@ -75,8 +75,11 @@ class Row:
 
     @property
     def taught(self) -> list[tuple[float, ...]]:
-        """A teacher's probabilities of the ids in `legal` at each place. Empty if no turn has them."""
-        return [*chain.from_iterable(span.taught for span in self.spans)]
+        """A teacher's probabilities of the ids in `legal` at each place, or () in turns without them. Empty if no turn
+        has them."""
+        if not any(span.taught for span in self.spans):
+            return []
+        return [*chain.from_iterable(span.taught or ((),) * len(span) for span in self.spans)]
 
     @property
     def prompt(self) -> Tokens:
@@ -105,14 +108,7 @@ def strip_row(row: Row, *, legal: bool = False) -> Row:
     legal reply if every turn has them, and a teacher's probabilities of these ids."""
     if not (legal and all(span.legal for span in row.spans)):
         return Row(row.ids, tuple(Span(span.start, span.stop) for span in row.spans))
-    taught = any(span.taught for span in row.spans)
-    return Row(
-        row.ids,
-        tuple(
-            Span(span.start, span.stop, legal=span.legal, taught=(span.taught or ((),) * len(span)) if taught else ())
-            for span in row.spans
-        ),
-    )
+    return Row(row.ids, tuple(Span(span.start, span.stop, legal=span.legal, taught=span.taught) for span in row.spans))
 
 
 def fill_spans(rows: Sequence[Row], **columns: Iterable[Any]) -> list[Row]:

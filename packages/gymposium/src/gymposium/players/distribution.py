@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 EXACT_FROM = 0.999
 """Minimum legal mass of exact probabilities."""
+
+
+def is_distribution(odds: Sequence[float]) -> bool:
+    """Return whether numbers are probabilities that add up to 1."""
+    return all(0.0 <= p <= 1.0 for p in odds) and math.isclose(math.fsum(odds), 1.0, abs_tol=1e-6)
 
 
 @dataclass(frozen=True, slots=True)

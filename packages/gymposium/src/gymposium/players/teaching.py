@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.players.asking import ask_distributions, ask_player, blame_errors
-from gymposium.players.distribution import MoveDistribution
+from gymposium.players.distribution import MoveDistribution, is_distribution
 from gymposium.players.protocol import Ask, DistributionPlayer, Player, TeachingPlayer, check_plays
 from gymposium.replies.reading import read_reply
 
@@ -53,7 +52,7 @@ def ask_teacher(player: Player, asks: Sequence[Ask]) -> list[MoveDistribution]:
                 f"Return a probability for each legal move, in order"
             )
         odds = distribution.probabilities
-        if len(odds) != len(distribution.moves) or not _is_recommendation(odds):
+        if len(odds) != len(distribution.moves) or not (is_distribution(odds) or not any(odds)):
             raise ValueError(
                 f"{player.name} recommends {distribution.moves} with the probabilities {odds}. Return one for each "
                 f"move, which add up to 1, or zeros to recommend nothing"
@@ -83,11 +82,6 @@ class CachedTeacher:
         self._labels |= found
         self._moves += sum(len(label.moves) for label in found.values())
         return labels
-
-
-def _is_recommendation(odds: Sequence[float]) -> bool:
-    """Return whether numbers are probabilities that add up to 1, or all 0."""
-    return all(p >= 0.0 for p in odds) and (math.isclose(sum(odds), 1.0, abs_tol=1e-6) or not any(odds))
 
 
 def recommend_moves(legal: Sequence[str], weights: Sequence[float]) -> MoveDistribution:

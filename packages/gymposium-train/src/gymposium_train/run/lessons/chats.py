@@ -16,12 +16,12 @@ a teacher, it also lists the teacher's probabilities of these moves, which the m
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gymposium.errors import BadOption, describe_cause
+from gymposium.players.distribution import is_distribution
 from gymposium.tasks.tools import Call, Tool
 from gymposium.util.plain_file import read_lines
 from gymposium.util.strict_json import check_depth, parse_strict_json
@@ -172,15 +172,10 @@ def _parse_taught(
     if not isinstance(origin, dict) or TAUGHT not in origin:
         return [()] * len(legal)
     found, moves = origin[TAUGHT], legal[0] if len(legal) == 1 else None
-    if moves is None or not _is_distribution(found) or len(found) != len(moves):
+    listed = isinstance(found, list) and all(type(one) in (int, float) for one in found)
+    if moves is None or not (listed and is_distribution(found)) or len(found) != len(moves):
         raise BadOption(f"{where}: {DATA}.{TAUGHT} must list a probability for each legal move of a single reply.")
     return [tuple(found)]
-
-
-def _is_distribution(data: Any) -> bool:
-    if not isinstance(data, list) or not all(type(one) in (int, float) and 0 <= one <= 1 for one in data):
-        return False
-    return math.isclose(math.fsum(data), 1.0, abs_tol=1e-6)
 
 
 def _is_moves(data: Any) -> bool:
