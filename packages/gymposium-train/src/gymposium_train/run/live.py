@@ -138,8 +138,10 @@ class _RemainingTimeColumn(TimeRemainingColumn):
 
 
 class TerminalView:
-    """A view for terminals. It shows the current phase's bar, below it a sparkline of the main metric and the newest
-    metrics, and a line for each requested metric. When a phase ends, its bar is replaced by lines above the display."""
+    """A view for terminals.
+
+    It shows the phase's progress bar. Below are a sparkline of the main metric, the newest metrics, and one line per
+    requested metric. When a phase ends, its bar is replaced by lines above the display."""
 
     def __init__(self, console: Console, wanted: Sequence[str] = ()) -> None:
         """`wanted` names further metrics, with patterns such as `train/*`."""

@@ -1,4 +1,4 @@
-"""Parsing of integers in addresses and forms."""
+"""Parse integers in URLs and forms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _NumberConvertor(Convertor[int]):
 
     def convert(self, value: str) -> int:
         if (parsed := parse_number(value)) < 0:
-            raise HTTPException(400, f"A number in an address must have at most {DIGITS} digits, not {len(value):,}.")
+            raise HTTPException(400, f"A number in a URL must have at most {DIGITS} digits, not {len(value):,}.")
         return parsed
 
 

@@ -178,7 +178,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """A figure of the policy over the steps of a run.
+    """A policy metric over a run's training steps.
 
     Cold-start steps are counted back from the end: the last is 0, the one before is -1."""
 

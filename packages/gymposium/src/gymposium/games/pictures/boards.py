@@ -37,11 +37,11 @@ def draw_grid(
 ) -> PicturePart:
     """Return a board of squares, top row first.
 
-    `pieces` maps the content of a square to its drawing in a square of size 1; other squares are empty. Places are
-    named by column and row (`b2`) if both have names, or by `places`, row by row. A square with an empty name is not a
-    place. `crossings` puts the pieces on line crossings, as in go. `last` marks squares: those that a move names, or
-    (column, row) pairs from the top left. `won` draws a line through the squares of each winning row. `blocks` is the
-    number of squares between thick lines. The board is at most `most` units wide and high."""
+    `pieces` maps a square's content to its drawing in a unit square. Content without a drawing is left blank. Places
+    are named by column and row (`b2`) if both have names, or by `places`, row by row. A square with an empty name is
+    not a place. `crossings` puts the pieces on line crossings, as in go. `last` marks squares: those that a move names,
+    or (column, row) pairs from the top left. `won` draws a line through the squares of each winning row. `blocks` is
+    the number of squares between thick lines. The board is at most `most` units wide and high."""
     height, width = len(rows), max(map(len, rows))
     names = None if places is None else tuple(map(tuple, places))
     scale, x0, y0, frame, found = _draw_frame(

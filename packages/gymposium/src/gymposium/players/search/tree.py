@@ -96,9 +96,9 @@ def search(worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: rand
 def count_visits(
     worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: random.Random, exploration: float
 ) -> dict[M, int]:
-    """Return how often `seat` tried each of its moves in the playouts of `search`, with this weight of exploration.
+    """Return `seat`'s visit count per move in the playouts of `search`.
 
-    Raises the errors of `search`."""
+    `exploration` is the exploration weight. Raises the errors of `search`."""
     root = _simulate(worlds, seat, simulations, rng, exploration=exploration)
     return dict(zip(root.moves, root.visits, strict=True))
 
