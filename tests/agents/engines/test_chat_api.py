@@ -676,7 +676,7 @@ def test_prefixed_error_reasons_are_still_failures() -> None:
 def test_choice_without_message_and_reason_is_an_error(choice: dict[str, Any]) -> None:
     with (
         chat_server(lambda asked, number: Answer(body={"choices": [choice]})) as server,
-        pytest.raises(GymposiumError, match="no first choice with a message"),
+        pytest.raises(GymposiumError, match=r"choices\[0\]\.message is missing"),
     ):
         ask(local(server))
     assert len(server.asked) == 1

@@ -38,6 +38,7 @@ def body(**usage: Any) -> bytes:
 
 NESTED = b'{"choices": ' + b"[" * 100_000
 TWICE = b'{"choices": [{"message": {"content": "a1"}}], "choices": [{"message": {"content": "b2"}}]}'
+NO_MESSAGE = "choices[0].message is missing"
 
 FAULTS: dict[str, tuple[Answer, str]] = {
     "nested": (Answer(body=NESTED), "nested too deeply"),
@@ -47,26 +48,23 @@ FAULTS: dict[str, tuple[Answer, str]] = {
     "utf-16": (Answer(body=body().decode().encode("utf-16")), "utf-8"),
     "latin-1": (Answer(body=body().replace(b"b2", "né".encode("latin-1"))), "utf-8"),
     "surrogate": (Answer(body=body().replace(b"b2", rb"\ud800")), "lone surrogate"),
-    "content is a number": (completion(7), "content is not text"),
-    "content is an object": (completion({"text": "b2"}), "content is not text"),
-    "content is a list of text": (completion(["b2"]), "content is not text"),
-    "part without text": (completion([{"type": "text"}]), "content is not text"),
-    "part with a list for its type": (completion([{"type": ["text"], "text": "b2"}]), "content is not text"),
-    "text without chat": (Answer(body={"choices": [{"text": "b2", "finish_reason": "stop"}]}), "no first choice with"),
-    "part of a stream": (
-        Answer(body={"choices": [{"delta": {"content": "b2"}, "finish_reason": "stop"}]}),
-        "no first choice with a message",
-    ),
+    "content is a number": (completion(7), "message.content is not text"),
+    "content is an object": (completion({"text": "b2"}), "message.content is not text"),
+    "content is a list of text": (completion(["b2"]), "message.content is not text"),
+    "part without text": (completion([{"type": "text"}]), "message.content is not text"),
+    "part with a list for its type": (completion([{"type": ["text"], "text": "b2"}]), "message.content is not text"),
+    "text without chat": (Answer(body={"choices": [{"text": "b2", "finish_reason": "stop"}]}), NO_MESSAGE),
+    "part of a stream": (Answer(body={"choices": [{"delta": {"content": "b2"}, "finish_reason": "stop"}]}), NO_MESSAGE),
     "part of an unknown type": (completion([{"type": "image_url"}]), "of unknown types: ['image_url']"),
-    "two choices and none is the first": (Answer(body={"choices": [{"index": 1}, {"index": 2}]}), "no first choice"),
+    "two choices and none is the first": (Answer(body={"choices": [{"index": 1}, {"index": 2}]}), NO_MESSAGE),
     "too many characters": (completion("x" * 1_000_001), "1,000,000 are read"),
     "too many bytes": (completion("x" * MAX_BODY), "more than 4,194,304 bytes"),
-    "unknown end of nothing": (completion("", "engine_crashed"), "its finish_reason is unknown: 'engine_crashed'"),
-    "unknown end of blanks": (completion("\n", "OTHER"), "its finish_reason is unknown: 'other'"),
-    "negative count": (Answer(body=body(prompt_tokens=-1, completion_tokens=2)), "prompt_tokens are not a count"),
-    "count is a float": (Answer(body=body(prompt_tokens=1.5, completion_tokens=2)), "prompt_tokens are not a count"),
-    "count is true": (Answer(body=body(prompt_tokens=1, completion_tokens=True)), "completion_tokens are not a count"),
-    "count of ten digits": (Answer(body=body(prompt_tokens=10**10)), "prompt_tokens are not a count"),
+    "unknown end of nothing": (completion("", "engine_crashed"), "finish_reason is unknown: 'engine_crashed'"),
+    "unknown end of blanks": (completion("\n", "OTHER"), "finish_reason is unknown: 'other'"),
+    "negative count": (Answer(body=body(prompt_tokens=-1, completion_tokens=2)), "usage.prompt_tokens is not"),
+    "count is a float": (Answer(body=body(prompt_tokens=1.5, completion_tokens=2)), "usage.prompt_tokens is not"),
+    "count is true": (Answer(body=body(prompt_tokens=1, completion_tokens=True)), "usage.completion_tokens is not"),
+    "count of ten digits": (Answer(body=body(prompt_tokens=10**10)), "usage.prompt_tokens is not"),
     "count of thousands of digits": (Answer(body=body().replace(b"10,", b"9" * 5000 + b",")), "did not return a chat"),
     "usage is a list": (
         Answer(body=body().replace(b'{"prompt_tokens"', b'[{"prompt_tokens"') + b"]"),

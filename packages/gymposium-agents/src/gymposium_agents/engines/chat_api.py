@@ -192,11 +192,11 @@ class OpenAIChatEngine:
             if message is None and reasons & _KNOWN and not reasons & UNFINISHED and not is_other_form:
                 message = {}  # Gemini omits it if there is no text
             if not isinstance(choice, dict) or not isinstance(message, dict):
-                raise _NoReply("it has no first choice with a message")
+                raise _NoReply("choices[0].message is missing or not an object")
             text = remove_secret(_read_content(message.get("content")), key)
             if not text.strip() and not reasons & _KNOWN:
                 reason = visible(repr(str(choice.get("finish_reason")).lower()[:80]))
-                raise _NoReply(f"its reply is empty, and its finish_reason is unknown: {reason}")
+                raise _NoReply(f"message.content is empty, and finish_reason is unknown: {reason}")
             prompt, completion = _read_usage(answer.get("usage"))
         except ValueError as error:
             failure = make_malformed_error(body.decode("utf-8", "replace"), self.settings, str(error))
@@ -237,18 +237,18 @@ def _read_content(content: Any) -> str:
         content = [] if content is None else [{"type": "text", "text": content}]
     types: list[Any] = [part.get("type") if isinstance(part, dict) else None for part in content]
     if not all(isinstance(kind, str) for kind in types):
-        raise _NoReply("its content is not text")
+        raise _NoReply("message.content is not text")
     told = [part for part, kind in zip(content, types) if kind in _TEXTS]
     texts: list[Any] = ["" if "text" in part and part["text"] is None else part.get("text") for part in told]
     if not all(isinstance(text, str) for text in texts):
-        raise _NoReply("its content is not text")
+        raise _NoReply("message.content is not text")
     if unknown := {*types} - _TEXTS - _NO_TEXTS:
-        raise _NoReply(f"its content has parts of unknown types: {visible(str(sorted(unknown)))}")
+        raise _NoReply(f"message.content has parts of unknown types: {visible(str(sorted(unknown)))}")
     text = "".join(texts)
     if not is_encodable(text):
-        raise _NoReply("its text has a lone surrogate")
+        raise _NoReply("message.content has a lone surrogate")
     if len(text) > MAX_REPLY:
-        raise _NoReply(f"its text has {len(text):,} characters, and at most {MAX_REPLY:,} are read")
+        raise _NoReply(f"message.content has {len(text):,} characters, and at most {MAX_REPLY:,} are read")
     return text
 
 
@@ -266,7 +266,7 @@ def _read_usage(usage: object) -> tuple[int | None, int | None]:
     total exceeds the sum, the rest are thoughts, which some services do not count as completion. Raises `_NoReply` for
     a value that is not a count."""
     if usage is not None and not isinstance(usage, dict):
-        raise _NoReply("its usage is not an object")
+        raise _NoReply("usage is not an object")
     prompt, completion = _read_count(usage or {}, "prompt_tokens"), _read_count(usage or {}, "completion_tokens")
     total = (usage or {}).get("total_tokens")
     if prompt is not None and type(total) is int and prompt + (completion or 0) < total <= _MOST_TOKENS:
@@ -278,4 +278,4 @@ def _read_count(usage: Mapping[str, Any], name: str) -> int | None:
     count = usage.get(name)
     if count is None or (type(count) is int and 0 <= count <= _MOST_TOKENS):
         return count
-    raise _NoReply(f"its {name} are not a count of tokens")
+    raise _NoReply(f"usage.{name} is not a token count")
