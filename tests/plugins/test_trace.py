@@ -196,7 +196,7 @@ def test_empty_replies_never_score(silence: str) -> None:
     """It does not score even against an empty truth, which no record can hold."""
     assert not is_exact(silence, silence)
     assert not is_equal_ignoring_space(silence, silence)
-    with pytest.raises(BadRecord, match="prints nothing"):
+    with pytest.raises(BadRecord, match="must print something"):
         trace().load([Event(CHANCE, Task("pass", "", silence).dump())])
     one = played(trace(), 1, silence)
     assert (one.returns, one.ending.seat, one.turns[0].reading) == ((0.0,), 0, "unparsable")

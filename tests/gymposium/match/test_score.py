@@ -71,7 +71,7 @@ def test_wrong_seat_or_utility_count_is_an_error() -> None:
     for seat in (-1, 3):
         with pytest.raises(BadOption, match=rf"seat={seat} must be a seat from 0 to 2"):
             match_score(poker(3), (2.0, 2.0, -4.0), seat)
-    with pytest.raises(BadOption, match=r"utilities=\(1.0, -1.0\) must have one number for each of the 3 seats"):
+    with pytest.raises(BadOption, match=r"utilities=\(1.0, -1.0\) must have 3 values, one per seat"):
         match_score(poker(3), (1.0, -1.0), 0)
 
 

@@ -117,7 +117,7 @@ def test_no_session_begins_after_the_last_step(tmp_path: Path, player: LanguageM
         service.learner.steps = 3
         service.jobs.linger(0.0)
         for refused in (server.session, server.train, lambda: server.play(agent, groups=1, size=2)):
-            with pytest.raises(ServerError, match="410: The run has done all of its 3 steps"):
+            with pytest.raises(ServerError, match=r"410: The run has completed its 3 steps\. Stop this client"):
                 refused()
         with pytest.raises(RunOver):
             begin(service, "b")

@@ -53,11 +53,13 @@ class Task:
             parts = json.loads(text)
             task = cls(**{"inputs": "", **parts})
         except (ValueError, TypeError, RecursionError) as error:
-            raise BadRecord(f"{text[:80]!r} does not hold a program and its output ({error}).") from error
+            raise BadRecord(
+                f"{text[:80]!r} does not hold a program and its output ({error}). Restore the record from a copy."
+            ) from error
         if not all(isinstance(part, str) for part in (task.program, task.inputs, task.truth, task.python)):
-            raise BadRecord("A program, its input and its output must be text.")
+            raise BadRecord("A program, its input and its output must be text. Restore the record from a copy.")
         if not task.truth.strip():
-            raise BadRecord("The program prints nothing, so there is nothing to predict.")
+            raise BadRecord("The program of a task must print something. Restore the record from a copy.")
         return task
 
 

@@ -61,7 +61,7 @@ def test_checker_refuses_ambiguous_questions() -> None:
     rows = [row[subject.find_place("category")] for row in subject.rows]
     assert len(rows) > len(set(rows))
     (column,) = subject.select_columns("category")
-    with pytest.raises(ProofError, match="winners"):
+    with pytest.raises(ProofError, match="must have 1 winner, not "):
         prove_answer(f"Which {subject.noun} has the highest {column.phrase}?", connection)
     with pytest.raises(ProofError, match="rows to add up"):
         prove_answer(

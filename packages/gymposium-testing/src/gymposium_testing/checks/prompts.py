@@ -131,7 +131,8 @@ def prompts_state_the_parameters(spec: GameSpec, seed: int = 0, effort: Effort =
                     raise CheckFailed(
                         f"with {parameter.name}={value!r} {who} reads the same as with {parameter.default!r}.",
                         where=spec.name,
-                        fix="state it in rules() or observe(), using the game's own number: a prompt must be true.",
+                        fix=f"state the value of {parameter.name} in rules() or observe(). Read it from the game "
+                        "instead of hard-coding it.",
                     )
 
 

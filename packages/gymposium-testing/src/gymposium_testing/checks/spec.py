@@ -174,7 +174,7 @@ def matches_follow_the_spec(game: Game, seed: int = 0, effort: Effort = NORMAL) 
             )
         if spec.dynamics == "sequential" and len(seats) > 1:
             raise CheckFailed(
-                f"the spec says dynamics='sequential', but seats {seats} are to move at once.",
+                f"the spec says dynamics='sequential', but seats {seats} move simultaneously.",
                 where=describe_position(match),
                 fix="declare dynamics='simultaneous', or let one seat move at a time.",
             )

@@ -78,9 +78,8 @@ class ServedLearner:
     def check_unfinished(self) -> None:
         """Raise `RunOver` after the last step."""
         if self.phase == "ended":
-            raise RunOver(
-                f"The run has done all of its {quantity(self.steps, 'step')}." if self.steps else "The run has ended."
-            )
+            over = f"completed its {quantity(self.steps, 'step')}" if self.steps else "ended"
+            raise RunOver(f"The run has {over}. Stop this client, or connect it to another run.")
 
     def newest(self) -> LanguageModelPlayer:
         """Return a player of the newest policy. Raises `NotReady` before the first step, and after a restart until the

@@ -29,7 +29,7 @@ def match_score(game: Game, utilities: Sequence[float], seat: int, forfeit: int 
     """
     require_seat(seat, game.seats)
     if len(utilities) != game.seats:
-        raise BadOption(f"utilities={utilities!r} must have one number for each of the {quantity(game.seats, 'seat')}.")
+        raise BadOption(f"utilities={utilities!r} must have {quantity(game.seats, 'value')}, one per seat.")
     if seat == forfeit:
         return 0.0
     mine = utilities[seat]

@@ -107,8 +107,8 @@ class Sampler:
         view = context.match.view(seat)
         if any(seat not in world.to_move() or world.view(seat) != view for world in drawn):
             raise NoSampler(
-                f"{context.game.name}: resample() returned a world that seat {seat} can tell from the true one, "
-                "because its view differs. The world must preserve all that the seat saw and did."
+                f"{context.game.name}: resample() returned a match whose view differs for seat {seat}. Return a match "
+                "that is consistent with the seat's observations and moves."
             )
         return "resample", drawn
 

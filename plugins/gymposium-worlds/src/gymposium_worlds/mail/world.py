@@ -221,7 +221,7 @@ class MailWorld:
 def _parse_words(name: str, text: str) -> list[str]:
     words = split_words(text)
     if not words:
-        raise _CallRefusal(f"{name}: {text!r} has no word.\n")
+        raise _CallRefusal(f"{name}: {text!r} contains no words. Give at least one word.\n")
     return words
 
 

@@ -7,7 +7,6 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 from gymposium.errors import GymposiumError
-from gymposium.util.visible import plural
 from gymposium_worlds.tables.reading import MissingColumn, Plan, read_question, read_shapes
 
 _MARGIN = Fraction(1, 1000)
@@ -47,7 +46,7 @@ def prove_answer(question: str, connection: sqlite3.Connection) -> str:
 def _look_up(plan: Plan, connection: sqlite3.Connection) -> str:
     rows = connection.execute(f"SELECT {plan.value} {plan.source}").fetchall()
     if len(rows) > 1:
-        raise ProofError(f"The query returns {len(rows)} {plural(len(rows), 'row')}.")
+        raise ProofError(f"The question must select 1 row, not {len(rows)}. Ask about a row with a unique label.")
     if not rows or rows[0][0] is None:
         return "unknown"
     return str(rows[0][0])
@@ -58,15 +57,15 @@ def _compute_total(plan: Plan, connection: sqlite3.Connection) -> str:
     sql = f"SELECT COUNT(*), SUM(CAST(ROUND(({plan.value}) * 4) AS INTEGER)) {plan.source}"
     count, quarters = connection.execute(sql).fetchone()
     if not count:
-        raise ProofError("There are no rows to add up.")
+        raise ProofError("The question selects no rows to add up. Ask about rows that exist.")
     value = Fraction(quarters, 4) / (count if plan.kind == "average" else 1)
     if plan.places is None:
         if value.denominator != 1:
-            raise ProofError("The question does not state the number of digits.")
+            raise ProofError("The answer has decimals, so the question must state the number of digits. State it.")
         return str(value)
     scaled = value * 10**plan.places
     if scaled.denominator != 1 and abs(scaled % 1 - Fraction(1, 2)) <= _MARGIN:
-        raise ProofError("The value is too close to a rounding boundary.")
+        raise ProofError("The value is too close to a rounding boundary. Ask for more digits.")
     number = Decimal(value.numerator) / Decimal(value.denominator)
     return str(number.quantize(Decimal(1).scaleb(-plan.places), ROUND_HALF_UP))
 
@@ -74,5 +73,5 @@ def _compute_total(plan: Plan, connection: sqlite3.Connection) -> str:
 def _fetch_only(connection: sqlite3.Connection, sql: str) -> str:
     rows = connection.execute(sql).fetchall()
     if len(rows) != 1:
-        raise ProofError(f"There are {len(rows)} winners.")
+        raise ProofError(f"The question must have 1 winner, not {len(rows)}. Ask about data without ties.")
     return str(rows[0][0])
