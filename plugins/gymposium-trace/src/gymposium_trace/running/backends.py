@@ -137,7 +137,7 @@ def _make_isolation_arguments(folder: Path) -> list[str]:
     assert bwrap is not None
     options = [bwrap, "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv"]
     options += ["--cap-drop", "ALL", "--uid", "65534", "--gid", "65534"]
-    if _disables_user_namespaces(bwrap):
+    if _can_disable_user_namespaces(bwrap):
         options.append("--disable-userns")
     for name, value in ENVIRONMENT.items():
         options += ["--setenv", name, value]
@@ -151,7 +151,7 @@ def _make_isolation_arguments(folder: Path) -> list[str]:
 
 
 @cache
-def _disables_user_namespaces(bwrap: str) -> bool:
+def _can_disable_user_namespaces(bwrap: str) -> bool:
     """Return whether this bwrap can forbid user namespaces inside the sandbox. This requires bubblewrap 0.8 or later
     without setuid. The system call filter also forbids them.
     """
