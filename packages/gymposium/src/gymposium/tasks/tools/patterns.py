@@ -47,9 +47,9 @@ class _TextGenerator:
     def _write_part(self, operator: str, argument: Any) -> str:
         match operator:
             case "LITERAL":
-                return self._check_length(chr(argument))
+                return self._spend_budget(chr(argument))
             case "NOT_LITERAL" | "ANY" | "IN":
-                return self._check_length(self._pick(_list_characters(operator, argument)))
+                return self._spend_budget(self._pick(_list_characters(operator, argument)))
             case "BRANCH":
                 return self.write(self._pick(argument[1]))
             case "SUBPATTERN":
@@ -69,7 +69,7 @@ class _TextGenerator:
                 return "".join(self.write(repeated) for _ in range(count))
         return ""  # anchors and assertions
 
-    def _check_length(self, text: str) -> str:
+    def _spend_budget(self, text: str) -> str:
         self._left -= 1
         if self._left < 0:
             raise NoText
