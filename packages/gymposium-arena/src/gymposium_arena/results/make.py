@@ -31,7 +31,7 @@ from gymposium_arena.results.model import (
     PlayResult,
     RatedBoard,
     Results,
-    SuiteResult,
+    SuiteInfo,
     Yardsticks,
 )
 from gymposium_arena.results.play import GameDecisions, make_play_result
@@ -122,7 +122,7 @@ def make_results(
     notes = "".join(text for text, fits in parts if fits)
     notes = notes.format(anchor=anchor, virtual=VIRTUAL, each=EACH_GAME, confidence=CONFIDENCE, samples=samples)
     return Results(
-        suite=SuiteResult(name=suite.name, title=suite.title, seed=suite.seed),
+        suite=SuiteInfo(name=suite.name, title=suite.title, seed=suite.seed),
         method=Method(
             scale="Elo points",
             anchor=anchor,

@@ -315,7 +315,7 @@ class GameResult(FileModel):
     """Ratings of play alone; null in games without winners, and if no reply failed."""
 
 
-class SuiteResult(FileModel):
+class SuiteInfo(FileModel):
     """The suite that was played."""
 
     name: str
@@ -327,7 +327,7 @@ class Results(FileModel):
     """The content of the file."""
 
     format: Literal["gymposium-results-2"] = "gymposium-results-2"
-    suite: SuiteResult
+    suite: SuiteInfo
     method: Method
     players: list[Contender]
     """The players in the order of their entries."""
