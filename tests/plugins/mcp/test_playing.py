@@ -22,7 +22,7 @@ from gymposium.errors import GymposiumError, WorldFailure
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.match.ending import Ending
 from gymposium.plugins.allowed import VARIABLES
-from gymposium.records import Record, find_first_difference, load_game_of_record, replay_decisions
+from gymposium.records import Record, find_first_difference, load_record_game, replay_decisions
 from gymposium.records.replay import find_replay_difference
 from gymposium.tasks import ToolGame
 from gymposium.tasks.tools import Call
@@ -160,7 +160,7 @@ def test_record_without_events_starts_no_server(tmp_path: Path) -> None:
     record.ending = Ending("broke off", detail="gone")
     assert find_first_difference(record) == "The match broke off: gone"
     assert "broke off before its first event" in build_story(record).trouble
-    assert pickle.loads(pickle.dumps(load_game_of_record(record))).record == ()
+    assert pickle.loads(pickle.dumps(load_record_game(record))).record == ()
     assert not (tmp_path / "noted").exists()
 
 

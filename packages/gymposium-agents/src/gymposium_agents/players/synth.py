@@ -19,7 +19,7 @@ from typing import Any, Literal
 from gymposium.errors import BadOption
 from gymposium.games.protocol import CHANCE, Game, make_replay_game
 from gymposium.players.distribution import MoveDistribution
-from gymposium.records import MatchSeat, Record, load_game_of_record
+from gymposium.records import MatchSeat, Record, load_record_game
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader, get_lenient_reader
 from gymposium.tasks.tools import list_tools
@@ -106,7 +106,7 @@ def list_decisions(record: Record, seat: int, settings: PlayerSettings) -> list[
 
     A reply is the author's original text if it has the form of `settings`, else the canonical reply with the author's
     move. The seat's replies must all have been valid."""
-    game = load_game_of_record(record)
+    game = load_record_game(record)
     prompt = get_prompt(game, settings.style, find_reply_form(settings.reply))
     recorded = make_replay_game(game, record.events)
     own = _find_same_form(record.prompts[seat]["reader"], prompt.reader, recorded)
@@ -163,7 +163,7 @@ def make_lines(record: Record, seat: int, settings: PlayerSettings, per: Per) ->
     }
     template: dict[str, Any] = {"chat_template_kwargs": {"enable_thinking": settings.thinking}}
     if tools := list_template_tools(
-        find_reply_form(settings.reply), make_replay_game(load_game_of_record(record), record.events)
+        find_reply_form(settings.reply), make_replay_game(load_record_game(record), record.events)
     ):
         template["tools"] = [tool.as_function for tool in tools]
     for turn, now in enumerate(asked):

@@ -15,7 +15,7 @@ from gymposium.games.registry import needs_isolation
 from gymposium.match.ending import OVER
 from gymposium.players.protocol import Usage
 from gymposium.records import Decision, Record, find_first_difference, replay_decisions
-from gymposium.records.replay import load_game_of_record, prepare_replay, results_are_checked
+from gymposium.records.replay import load_record_game, prepare_replay, results_are_checked
 from gymposium.replies.prompt import PROMPT_VERSION, get_prompt
 from gymposium.replies.reading import get_reader, split_thoughts
 from gymposium.tasks.transcript import Transcript
@@ -214,7 +214,7 @@ def _make_story(record: Record, labels: Mapping[str, str], trouble: str = "") ->
     difference, unchecked = "", False
     try:
         if not trouble:
-            game = prepare_replay(load_game_of_record(record), record)
+            game = prepare_replay(load_record_game(record), record)
             unchecked = not results_are_checked(game)
             for seat, prompt in zip(seats, record.prompts, strict=False):
                 _describe_prompts(game, seat, prompt)

@@ -19,7 +19,7 @@ from gymposium.records import (
     Problem,
     Record,
     find_match_files,
-    load_game_of_record,
+    load_record_game,
     make_no_records_problem,
     read_records,
     replay_decisions,
@@ -140,7 +140,7 @@ def _replay(record: Record) -> ReplayedMatch:
             move, turns = decision.moves.get(seat), [reply.turn for reply in decision.replies.get(seat, ())]
             if move is not None or turns:
                 steps.append(ReplayedStep(seat, move, decision.seen[seat], turns, decision.opening))
-    has_tools = bool(load_game_of_record(record).spec.tools)
+    has_tools = bool(load_record_game(record).spec.tools)
     return ReplayedMatch(steps, decisions[-1].seen, not decisions[-1].seats, has_tools)
 
 

@@ -24,7 +24,7 @@ from gymposium.records.replay import (
     Scripts,
     compare_records,
     list_unanswered,
-    load_game_of_record,
+    load_record_game,
 )
 from gymposium.records.teaching import MatchSeat, recommend_in_records
 from gymposium.records.verify import (
@@ -61,7 +61,7 @@ __all__ = [
     "group_problems",
     "is_record_file",
     "list_unanswered",
-    "load_game_of_record",
+    "load_record_game",
     "make_no_records_problem",
     "parse_records",
     "read_records",

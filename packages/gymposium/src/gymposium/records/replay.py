@@ -103,7 +103,7 @@ def results_are_checked(game: Game) -> bool:
     return not game.spec.results_are_recorded
 
 
-def load_game_of_record(record: Record) -> Game:
+def load_record_game(record: Record) -> Game:
     """Return a record's game (`load_recorded_game`).
 
     Raises `PermissionRequired` if a replay opens something that the user has not allowed."""
@@ -237,7 +237,7 @@ def describe_wrong_event(record: Record, number: int, now: Event) -> str:
 
 def _count_opening_events(record: Record) -> int:
     """Return the number of events before the first reply."""
-    game = prepare_replay(load_game_of_record(record), record)
+    game = prepare_replay(load_record_game(record), record)
     return len(open_match(game, record.seed, record.opening)[0].events)
 
 

@@ -14,7 +14,7 @@ from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Player
 from gymposium.players.teaching import AskTeacher
 from gymposium.records.record import Record
-from gymposium.records.replay import Script, Scripts, load_game_of_record, make_replay_job
+from gymposium.records.replay import Script, Scripts, load_record_game, make_replay_job
 
 MatchSeat = tuple[str, int]
 """The id of a match, and a seat."""
@@ -48,6 +48,6 @@ def recommend_in_records(
     `GymposiumError` if a record does not fit its game, and any exception from the teacher."""
     scripts = {record.id: Script(record) for record in records}
     guard = _TeacherScripts(scripts, teacher, {seat: [] for seat in seats})
-    for _ in play((make_replay_job(load_game_of_record(record), record) for record in records), guard=guard):
+    for _ in play((make_replay_job(load_record_game(record), record) for record in records), guard=guard):
         advance()
     return guard.found

@@ -16,7 +16,7 @@ from gymposium.plugins.command_line import format_command_line
 from gymposium.records.files import Problem, make_no_records_problem, read_records
 from gymposium.records.manifest import Manifest, compute_digest
 from gymposium.records.record import Record
-from gymposium.records.replay import find_replay_difference, load_game_of_record, results_are_checked
+from gymposium.records.replay import find_replay_difference, load_record_game, results_are_checked
 from gymposium.util.isolated import CallFailed, call_isolated
 from gymposium.util.plain_file import find_forms
 
@@ -162,7 +162,7 @@ def _replay(record: Record) -> _ReplayOutcome:
 
 def _replay_here(record: Record, played: MatchResult | None = None) -> _ReplayOutcome:
     try:
-        game = load_game_of_record(record)
+        game = load_record_game(record)
     except GymposiumError as error:
         return _ReplayOutcome(False, str(error))
     if (version := game.spec.version) != record.game_version:

@@ -19,7 +19,7 @@ from gymposium.records.replay import (
     describe_wrong_ending,
     describe_wrong_event,
     describe_wrong_opening,
-    load_game_of_record,
+    load_record_game,
     make_replay_job,
 )
 
@@ -64,7 +64,7 @@ def replay_decisions(record: Record, look: Callable[[Match], T]) -> Iterator[Dec
     `look` is called with the match at each decision, before the moves are made, and must not change it. Raises
     `GymposiumError` at the first event that does not follow from the recorded replies and seeds, and any error from the
     game's engine."""
-    job = make_replay_job(load_game_of_record(record), record)
+    job = make_replay_job(load_record_game(record), record)
     running = RunningMatch(job)
     running.begin()
     if running.opening != record.opening:

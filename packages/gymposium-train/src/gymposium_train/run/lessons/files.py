@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gymposium.errors import BadOption
-from gymposium.records import Problem, is_record_file, load_game_of_record, read_records
+from gymposium.records import Problem, is_record_file, load_record_game, read_records
 from gymposium.util.visible import quantity
 from gymposium_agents.players.synth import Keep, SynthData, SynthSelection, choose_per
 from gymposium_train.config import TrainConfig
@@ -37,7 +37,7 @@ def _read_records(file: Path, config: TrainConfig) -> Iterator[Lesson]:
     for number, record in read_records(file):
         if isinstance(record, Problem):
             raise BadOption(f"{record}. Remove the line.")
-        keep.check(load_game_of_record(record))
+        keep.check(load_record_game(record))
         players |= dict.fromkeys(record.players)
         for line in data.add(record):
             yield from read_line(json.dumps(line), f"{file}:{number}", config.prompting.thinking)
