@@ -14,7 +14,7 @@ from gymposium.util.visible import quantity
 from gymposium_testing.contract import CheckFailed, format_events
 from gymposium_testing.trainers.protocol import ReadingModel, RolledOut, TokenIds, TrainedMatch, TrainedRow
 
-RowFault = Literal["tokens", "mask", "cut replies", "retokenised turns", "last step"]
+RowFault = Literal["tokens", "mask", "cut replies", "retokenized turns", "last step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def _compare_row(turns: Sequence[ReplayedTurn], row: TrainedRow, model: ReadingM
         elif written != turn.reply and written == turn.reply[: len(written)]:
             yield "cut replies", f"The reply of {name} is cut: the row has {written}, {sampled}"
         elif written != turn.reply:
-            yield "retokenised turns", f"The reply of {name} is {written} in the row, {sampled}"
+            yield "retokenized turns", f"The reply of {name} is {written} in the row, {sampled}"
         yield from _compare_mask(row, place, len(written), turn, name, last=last)
         place += len(written)
     if place < len(row.tokens):

@@ -27,9 +27,9 @@ def cut_replies(evidence: TrainerEvidence) -> None:
     _raise_fault(evidence, "cut replies", "keep a reply's end token in the row and in the mask.")
 
 
-def retokenised_turns(evidence: TrainerEvidence) -> None:
+def retokenized_turns(evidence: TrainerEvidence) -> None:
     """Rows hold replies exactly as sampled, since re-encoded text may have other tokens."""
-    _raise_fault(evidence, "retokenised turns", "keep the sampler's token ids, and never re-encode a reply.")
+    _raise_fault(evidence, "retokenized turns", "keep the sampler's token ids, and never re-encode a reply.")
 
 
 def last_step(evidence: TrainerEvidence) -> None:
@@ -43,7 +43,7 @@ def last_step(evidence: TrainerEvidence) -> None:
     )
 
 
-def reward_of_the_seat(evidence: TrainerEvidence) -> None:
+def seat_reward(evidence: TrainerEvidence) -> None:
     """A row's reward is its seat's return, and the step learns from it."""
     matches = evidence.matches
     for row in evidence.rollout.rows:
@@ -62,7 +62,7 @@ def reward_of_the_seat(evidence: TrainerEvidence) -> None:
     )
 
 
-def baseline_of_each_seat(evidence: TrainerEvidence) -> None:
+def seat_baseline(evidence: TrainerEvidence) -> None:
     """Rewards that depend only on the seat teach nothing, since each seat or group has its own baseline."""
     if not evidence.trainer.seat_baseline:
         raise NotApplicable("the trainer declares no baseline for each seat")

@@ -86,7 +86,7 @@ def weights_follow(evidence: TrainerEvidence) -> None:
     )
 
 
-def loss_of_sampled_tokens(evidence: TrainerEvidence) -> None:
+def loss_tokens(evidence: TrainerEvidence) -> None:
     """A step on rows without padding is a linear combination of the sampled replies' gradients."""
     rows, _ = evidence.random_step
     alike = _keep_equal_lengths(rows)
