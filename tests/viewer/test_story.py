@@ -146,7 +146,7 @@ def test_randomly_drawn_move_is_marked(tmp_path: Path) -> None:
         ({"ending": Ending("timed out", 0)}, "Seat 0 (scripted) did not answer in time and forfeits."),
         (
             {"ending": Ending("out of context", 0)},
-            "Seat 0 (scripted) had no room left for a reply in its context and forfeits.",
+            "Seat 0 (scripted) had no space left for a reply in its context and forfeits.",
         ),
         ({"ending": Ending("crashed", 0, "KeyError: 'x'")}, "Seat 0 (scripted) crashed (KeyError: 'x') and forfeits."),
         (

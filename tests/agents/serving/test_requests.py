@@ -112,7 +112,7 @@ def make_tool_schema(name: str, **schema: Any) -> dict[str, Any]:
         ({"properties": {"a": {"pattern": 5}}}, "5 is not of type 'string'"),
         ({"required": "a"}, "'a' is not of type 'array'"),
         ({"properties": {"a": {"$ref": "http://127.0.0.1/b"}}}, "refers to 'http://127.0.0.1/b'"),
-        ({"$schema": "http://json-schema.org/draft-03/schema#"}, "which is none of"),
+        ({"$schema": "http://json-schema.org/draft-03/schema#"}, "use one of"),
         ({"properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"enum": 5}}}, "5 is not of type 'array'"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from tests.gymposium.cli.conftest import Run
 
 FRAGILE = '''
-"""Tic-tac-toe whose engine fails in the fifth match; players that wait for ever, have no room to answer, or refuse."""
+"""Tic-tac-toe whose engine fails in the fifth match; players that wait for ever, have no space to answer, or refuse."""
 import threading
 
 from gymposium import GameSpec, OpponentSpec, hookimpl
@@ -109,8 +109,8 @@ def test_out_of_context_player_is_named(gymposium: Run, tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1].split() == ["out", "of", "context", "0", "2"]
     assert gymposium("verify", "m/matches.jsonl").returncode == 0
     shown = gymposium("replay", "m/matches.jsonl").stdout
-    assert "Seat 1 (full) had no room left for a reply in its context and forfeits." in shown
-    assert "Seat 0 (full) had no room left for a reply in its context and forfeits." in shown
+    assert "Seat 1 (full) had no space left for a reply in its context and forfeits." in shown
+    assert "Seat 0 (full) had no space left for a reply in its context and forfeits." in shown
     data = json.loads(gymposium("replay", "m/matches.jsonl", "--json").stdout)
     assert sorted(match["ending"]["seat"] for match in data["matches"]) == [0, 1]
 

@@ -209,7 +209,7 @@ def test_cut_off_replies_name_the_option_to_raise(gymposium: Run, tmp_path: Path
     (tmp_path / "long.py").write_text(LONG_WINDED)
     done = gymposium("--plugin", "long.py", "run", "tic_tac_toe", "--players", "long,long", "-n", "2", *HERE)
     assert done.stderr.count("long: 2 of 6 replies were cut off. Raise max_tokens.") == 1
-    assert " ".join(done.stderr.split()).count("tic_tac_toe, long: nothing in these matches is random") == 1
+    assert " ".join(done.stderr.split()).count("tic_tac_toe, long: nothing in these matches is random.") == 1
     text = gymposium("replay", RECORD).stdout
     assert text.count("Seat 0 (long) gave no legal move (its reply was cut off: raise max_tokens) and forfeits.") == 2
     done = gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "2", "--out", "random")

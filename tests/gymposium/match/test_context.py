@@ -102,7 +102,7 @@ def test_false_out_of_context_ending_is_detected() -> None:
     both = Ending("out of context", 1, others=(Ending("timed out", 0),))
     for ending, difference in [
         (Ending("no legal move", 1), "the replies end where seat 1 is to give one"),
-        (both, "Seat 0 did not answer in time.' is recorded, but the replay gives 'Seat 1 had no room"),
+        (both, "Seat 0 did not answer in time.' is recorded, but the replay gives 'Seat 1 had no space"),
     ]:
         record.ending = ending
         assert difference in (find_first_difference(record) or "")

@@ -146,7 +146,6 @@ def note_repeats(game: Game, players: Sequence[Player], policy: FailurePolicy) -
         return
     names = " and ".join(dict.fromkeys(player.name for player in players))
     print_note(
-        f"{game.name}, {names}: nothing in these matches is random, so with the same seats they are all the same "
-        "match, "
-        "and the intervals are meaningless. gymposium leaderboard run begins such matches with random moves."
+        f"{game.name}, {names}: nothing in these matches is random. With the same seats, they are all the same match, "
+        "so the intervals are meaningless. gymposium leaderboard run begins such matches with random moves."
     )

@@ -98,7 +98,7 @@ class Session(Generic[S]):
     seed: int
     """The task's seed, shared by all sessions in a group."""
     key: str = field(repr=False)
-    """The key for ending the session. Agents do not need it: whoever has the key chooses the reward."""
+    """The key for ending the session. Agents do not need it. Anyone with the key can choose the reward."""
 
     def end(self, reward: float, **more: Any) -> Any:
         """End the session with its reward.

@@ -13,7 +13,7 @@ EndingKind = Literal["over", "no legal move", "timed out", "out of context", "cr
 FAILURES: Final[dict[EndingKind, str]] = {
     "no legal move": "gave no legal move",
     "timed out": "did not answer in time",
-    "out of context": "had no room left for a reply in its context",
+    "out of context": "had no space left for a reply in its context",
     "crashed": "crashed",
 }
 """Ways that a seat can fail, each with its sentence predicate."""
@@ -36,7 +36,7 @@ class Ending:
 
     kind: EndingKind
     seat: int | None = None
-    """The forfeiting seat; None if nobody forfeited."""
+    """The forfeiting seat; None without a forfeit."""
     detail: str = ""
     """The player's exception if the player crashed, or the reason if the match broke off; otherwise empty."""
     others: tuple[Ending, ...] = ()

@@ -112,7 +112,7 @@ class _AnsweredAsks:
     pending: Sequence[_PendingAsk]
     answers: Sequence[Answer] | BaseException
     worker: _PlayerWorker | None = None
-    """The worker whose call has returned; None if there is none."""
+    """The worker whose call has returned, if any."""
     moved: RunningMatch | None = None
     """The match whose moves are done."""
     wakes: bool = False

@@ -1,7 +1,7 @@
 """User permissions for names in files that open something.
 
-A record, a suite, an entry, a config or a run may come from anyone, and a link can fill in a viewer form. Unless the
-user has allowed it, a name in one of these must not import a module, read a path, query a server, start a program or
+A record, a suite, an entry, a config or a run may come from anyone, and a link can fill in a viewer form. Without
+the user's permission, a name in one of these must not import a module, read a path, query a server, start a program or
 wait at the terminal. The user allows names with `gymposium --allow NAME` or the environment variable `GYMPOSIUM_ALLOW`
 (one name per line), which child processes inherit. A name that ends in `*` allows all names with that prefix. Names on
 the command line, or passed from Python to `load_game` and `make_player`, need no permission.

@@ -346,7 +346,7 @@ class FormSpec(Spec):
 
     def find_opened(self, text: str) -> str:
         """Return what a text of this form opens, as a noun, or ""."""
-        spellings = (text, unquote_plus(text))  # an encoded comma is none to `parse`
+        spellings = (text, unquote_plus(text))  # `parse` does not split at an encoded comma
         return self.opens if self.opens and any(re.search(self.opens_where, one) for one in spellings) else ""
 
     def find_variables(self, text: str) -> list[str]:

@@ -142,7 +142,7 @@ def _bound_constant(value: float, count: int, bounds: Bounds) -> Bounds:
     """Return the interval of a mean after `count` observations, all equal to `value`.
 
     If a share p of all values differs, a sample contains none of them with probability (1 - p)^count. The interval
-    assumes the p for which this is 2.5 %, with all differing values at one bound."""
+    assumes the p that makes this 2.5 %, with all differing values at one bound."""
     least, most = bounds
     share = 1 - ((1 - CONFIDENCE) / 2) ** (1 / count)
     return value - share * (value - least), value + share * (most - value)

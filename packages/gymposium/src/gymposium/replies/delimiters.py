@@ -164,6 +164,6 @@ def strip_turn_tokens(reply: str) -> str:
 
 
 def unwrap_answer(text: str) -> str:
-    """Return the text inside the tags or box around a whole answer, or the unchanged text if there are none."""
+    """Return the text inside the tags or box around a whole answer, or the unchanged text without these."""
     matches = (wrapped.fullmatch(text) for wrapped in _WRAPPED)
     return next((match["inside"].strip() for match in matches if match), text)

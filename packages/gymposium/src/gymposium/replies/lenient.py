@@ -258,7 +258,7 @@ def load_object(text: str) -> dict[str, Any]:
 def _parse_object(answer: str, start: int, masked: Callable[[], str]) -> tuple[MoveMark | None, int | None]:
     """Return the mark for the object that starts at a brace, and the object's end.
 
-    The mark is None for an object without a move. The end is None if there is no object."""
+    The mark is None for an object without a move. The end is None without an object."""
     try:
         end, is_valid = _find_object_end(answer, start, masked)
         value = load_object((answer if is_valid else masked())[start:end])

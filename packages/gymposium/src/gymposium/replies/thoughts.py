@@ -196,7 +196,7 @@ def find_text(reply: str, *, is_marked: bool) -> SplitReply:
 
 
 def _find_text_start(reply: str, *, is_marked: bool) -> int | None:
-    """Return the index where free text begins, or None if there is none."""
+    """Return the index where free text begins, or None without free text."""
     open_thoughts, start, has_delimiters, is_single = _OpenThoughts(reply), 0, False, False
     for delimiter in THOUGHT.finditer(reply):
         if delimiter.lastgroup == "turn" and not open_thoughts:

@@ -90,7 +90,7 @@ class Curves(GrowingIndex):
             return dict(sorted(self._entries.get(stage, {}).items()))
 
     def last(self, stage: str = TRAIN) -> tuple[int, dict[str, float]]:
-        """Return the newest step and its metrics, or step 0 without metrics if there is none yet."""
+        """Return the newest step and its metrics, or 0 and no metrics before the first step."""
         entries = self.entries(stage)
         return next(reversed(entries.items())) if entries else (0, {})
 

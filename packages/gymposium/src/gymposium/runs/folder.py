@@ -240,7 +240,7 @@ class RunMatches(OrderedWriter):
         self._order.append(lines)
 
     def describe_progress(self, where: Path) -> str | None:
-        """Return a sentence that says how many matches are recorded in `where`, or None if there are none."""
+        """Return a sentence that says how many matches are recorded in `where`, or None before the first."""
         recorded = (
             f"{len(self.finished)} of {quantity(len(self._numbers), 'match is', 'matches are')} recorded in {where}."
         )

@@ -10,7 +10,7 @@ from gymposium.util.strict_json import DEEPEST, check_depth, is_integer
 
 LONGEST = 2**20
 """Maximum number of characters."""
-# each alternative also matches an unterminated text, after which nothing is read
+# each alternative also matches an unterminated text, and nothing after it is read
 _TEXT_OR_COMMENT = re.compile(
     r'''
     """(?:[^"\\]|\\[\s\S]|"(?!""))*+(?:"{3,5})?

@@ -73,8 +73,8 @@ class ReviewCache:
     def find(self, matches: Path, record: Record) -> tuple[ReviewFile, MatchReview] | tuple[None, None]:
         """Return a match's review file and review.
 
-        Both are None if there is no review, or the record has changed since. Raises `BadRecord` if the reviews cannot
-        be read."""
+        Both are None without a review, or if the record has changed since. Raises `BadRecord` if the reviews cannot be
+        read."""
         if matches not in self._files:
             self._files[matches] = read_review(matches)
         file = self._files[matches]

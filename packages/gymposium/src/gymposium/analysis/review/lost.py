@@ -25,9 +25,9 @@ class LossSummary:
     high: float | None
     """`low` and `high` are the bounds of the 95 % interval for `per_move`; None with fewer than two deals."""
     failures: int
-    """Number of decisions in which the player gave no legal reply."""
+    """Number of decisions without a legal reply by the player."""
     per_failure: float | None
-    """Mean loss per decision without a legal reply; None if there are none."""
+    """Mean loss over these decisions; None without any."""
     unjudged: int
     """Number of unjudged decisions in the player's matches, over all seats."""
 

@@ -95,7 +95,7 @@ GAMES = (
                 default=100,
                 low=1,
                 high=500,
-                help="Cards played by all players together after which the hand ends.",
+                help="Maximum number of cards that all players play together.",
             ),
             Parameter(
                 name="use_special_cards",
@@ -170,7 +170,7 @@ GAMES = (
                 default=150,
                 low=32,
                 high=1000,
-                help="Moves and cards revealed, including 31 at the start, after which the match ends.",
+                help="Maximum number of moves and revealed cards, including the 31 at the start.",
             ),
         ),
         examples=({}, {"depth_limit": 60}),

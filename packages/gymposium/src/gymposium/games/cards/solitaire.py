@@ -1,6 +1,6 @@
 """Klondike solitaire as a text game, as the engine plays it.
 
-Instead of a stock, it has an open waste in which every third card is available.
+Instead of a stock, it has an open waste with every third card available.
 
 The engine draws a face-down card only when it is turned up, uniformly among the unseen cards. So nothing is hidden
 except future chance, and for search the game has perfect information. Players notice no difference.

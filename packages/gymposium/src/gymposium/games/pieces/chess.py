@@ -1,8 +1,8 @@
 """Chess as a text game. The engine's player 0 is Black, so seat 1 is White and moves first.
 
 Moves use UCI notation: the source and target squares, and a letter for a promotion. Each move has exactly one UCI name.
-In the alternative, SAN, a move has several common names (Nf3, Ngf3, Nf3+), of which a strict parser accepts only one.
-SAN also marks checkmate, and producing it takes the engine ten times as long as the rest of a turn.
+In the alternative, SAN, a move has several common names (Nf3, Ngf3, Nf3+), and a strict parser accepts only one of
+them. SAN also marks checkmate, and producing it takes the engine ten times as long as the rest of a turn.
 
 The engine counts an en passant right whenever a pawn stands beside one that advanced two squares, even if that pawn is
 pinned. Under the laws (FIDE 9.2.3), only a legal capture counts, and this module compares positions accordingly.
@@ -41,8 +41,8 @@ _REPETITIONS = 13
 _LONGEST = 11_800
 """Upper bound on a match's length (the engine says 17,695).
 
-There are at most 118 captures and pawn moves: 96 pawn moves and 30 captures, of which at least 8 are both. At most 99
-other moves precede each of these, and 100 more follow the last."""
+There are at most 118 captures and pawn moves: 96 pawn moves and 30 captures, and at least 8 moves are both. At most
+99 other moves precede each of these, and 100 more follow the last."""
 
 _RULES = f"""\
 Chess. White (capital letters) and Black (small letters) have each a king (K, k), a queen (Q, q), two rooks (R, r), \

@@ -4,7 +4,7 @@ Squares and walls have their usual names: a1 is bottom left, and a wall is named
 touches.
 
 The engine's known issue concerns three and four players: a forced pass has the wrong effect. With two players a pawn
-can always move, so nobody ever passes. So the engine's warning is suppressed.
+can always move, so no pass occurs, and the engine's warning is suppressed.
 """
 
 from __future__ import annotations
@@ -146,8 +146,8 @@ def _strip_labels(row: str) -> str:
 class QuoridorGame(OpenBoardGame):
     """Quoridor with a move count, which the engine's view omits.
 
-    The tensor has the engine's planes and two constant planes: the seat to move (0 for x, 1 for o), and the number of
-    moves as a fraction of the draw limit."""
+    The tensor has the engine's planes. Two constant planes follow: the seat to move (0 for x, 1 for o), and the number
+    of moves as a fraction of the draw limit."""
 
     num_facts = 2
 

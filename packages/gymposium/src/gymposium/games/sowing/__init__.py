@@ -13,7 +13,7 @@ GAMES = (
         seat_names=("South", "North"),
         best_play=(
             "A draw with 4 seeds in each house (Romein and Bal, 2003, Solving Awari with Parallel Retrograde "
-            "Analysis), under a rule for repeated positions that differs from the one used here."
+            "Analysis). Its rule for repeated positions differs from the one used here."
         ),
         parameters=(
             Parameter(name="num_houses_per_player", default=6, low=2, high=6, help="Houses of each player."),

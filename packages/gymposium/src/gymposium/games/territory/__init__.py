@@ -82,7 +82,7 @@ GAMES = (
                 default=0,
                 low=0,
                 high=2000,
-                help="Moves, including passes, after which the game is scored; 0 means twice the number of points.",
+                help="Maximum number of moves, including passes; 0 means twice the number of points.",
             ),
         ),
         examples=(

@@ -13,27 +13,28 @@ Places = tuple[int, ...]
 """Indices of the places where a card may be."""
 
 
-def deal_cards(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.Random) -> list[list[Card]]:
+def deal_cards(cards: Mapping[Card, Places], capacities: Sequence[int], rng: random.Random) -> list[list[Card]]:
     """Deal the cards to places, uniformly over all possible deals.
 
-    `rooms` holds each place's capacity, and `cards` each card's possible places."""
+    `capacities` holds each place's capacity, and `cards` each card's possible places."""
     groups: dict[Places, list[Card]] = {}
     for card, places in cards.items():
         groups.setdefault(places, []).append(card)
     order = sorted(groups.items(), key=lambda group: (len(group[0]), group[0]))
 
     @cache
-    def count_ways(index: int, rooms: Places) -> int:
+    def count_ways(index: int, capacities: Places) -> int:
         """Count the ways to fill the remaining capacities with the card groups from `index` on."""
         if index == len(order):
-            return int(not any(rooms))
-        return sum(weight for _, weight in iterate_splits(index, rooms))
+            return int(not any(capacities))
+        return sum(weight for _, weight in iterate_splits(index, capacities))
 
-    def iterate_splits(index: int, rooms: Places) -> Iterator[tuple[Places, int]]:
+    def iterate_splits(index: int, capacities: Places) -> Iterator[tuple[Places, int]]:
         """Yield the possible splits of a group over the places, each with the number of deals that use it."""
         places, group = order[index]
-        for shares in _split_count(len(group), places, rooms):
-            weight = count_ways(index + 1, tuple([room - share for room, share in zip(rooms, shares, strict=True)]))
+        for shares in _split_count(len(group), places, capacities):
+            remaining = tuple([capacity - share for capacity, share in zip(capacities, shares, strict=True)])
+            weight = count_ways(index + 1, remaining)
             left = len(group)
             for share in shares:
                 weight *= comb(left, share)
@@ -41,8 +42,8 @@ def deal_cards(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.R
             if weight:
                 yield shares, weight
 
-    hands: list[list[Card]] = [[] for _ in rooms]
-    rest = tuple(rooms)
+    hands: list[list[Card]] = [[] for _ in capacities]
+    rest = tuple(capacities)
     for index, (_, group) in enumerate(order):
         choices, weights = zip(*iterate_splits(index, rest), strict=True)
         [shares] = rng.choices(choices, weights)
@@ -51,20 +52,20 @@ def deal_cards(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.R
         for hand, share in zip(hands, shares, strict=True):
             hand += group[start : start + share]
             start += share
-        rest = tuple([room - share for room, share in zip(rest, shares, strict=True)])
+        rest = tuple([capacity - share for capacity, share in zip(rest, shares, strict=True)])
     return hands
 
 
-def _split_count(count: int, places: Places, rooms: Places, place: int = 0) -> Iterator[Places]:
+def _split_count(count: int, places: Places, capacities: Places, place: int = 0) -> Iterator[Places]:
     """Yield all ways to split a count over the places from `place` on, using only places in `places`."""
-    if place == len(rooms):
+    if place == len(capacities):
         if not count:
             yield ()
         return
-    later = sum([rooms[p] for p in places if p > place])
-    most = min(count, rooms[place]) if place in places else 0
+    later = sum([capacities[p] for p in places if p > place])
+    most = min(count, capacities[place]) if place in places else 0
     for share in range(max(0, count - later), most + 1):
-        for shares in _split_count(count - share, places, rooms, place + 1):
+        for shares in _split_count(count - share, places, capacities, place + 1):
             yield (share, *shares)
 
 
@@ -82,10 +83,10 @@ def fill_hands(
     A seat gets no card of its void suits. `suit` maps each card to the suit that it counts as."""
     held = set[str]().union(*hands)
     free = [card for card in pack if card not in held]
-    rooms = [size - len(hands[seat]) for seat in seats]
-    last = len(rooms)
+    capacities = [size - len(hands[seat]) for seat in seats]
+    last = len(capacities)
     cards = {c: (*[n for n, seat in enumerate(seats) if suit[c] not in out[seat]], last) for c in free}
-    *dealt, left = deal_cards(cards, [*rooms, len(free) - sum(rooms)], rng)
+    *dealt, left = deal_cards(cards, [*capacities, len(free) - sum(capacities)], rng)
     for seat, new in zip(seats, dealt, strict=True):
         hands[seat] += new
     return left

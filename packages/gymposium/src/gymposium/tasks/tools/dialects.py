@@ -168,7 +168,7 @@ DIALECTS: dict[str, Dialect] = {one.name: one for one in (Hermes(), Llama(), Key
 
 
 def get_dialect(name: str) -> Dialect:
-    """Return the dialect called `name`. Raises `UnknownName` if there is none."""
+    """Return the dialect called `name`. Raises `UnknownName` for an unknown name."""
     try:
         return DIALECTS[name]
     except KeyError:
@@ -210,7 +210,7 @@ class _Scanner:
     def take_until(self, tag: str) -> str:
         """Return the text before the next occurrence of this tag, and consume both.
 
-        Raises `ValueError` if there is none."""
+        Raises `ValueError` if the tag is missing."""
         end = self._text.find(tag, self._at)
         if end < 0:
             raise ValueError(f"{tag} is missing in a call")

@@ -53,7 +53,7 @@ def find_invalidity(text: str) -> str | None:
     document = json.loads(text)
     kind = _find_draft(document)
     if kind is None:
-        return f"$schema is {str(document['$schema'])[:80]!r}, which is none of {', '.join(_DRAFTS)}"
+        return f"$schema is {str(document['$schema'])[:80]!r}; use one of {', '.join(_DRAFTS)}"
     try:
         kind.check_schema(document, format_checker=FormatChecker(formats=()))
     except SchemaError as error:
