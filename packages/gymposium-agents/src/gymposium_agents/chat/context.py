@@ -46,7 +46,7 @@ class Exchange:
     later: str
     """The message without the rules, for the rest of a conversation."""
     reply: str | None = None
-    """The raw reply without its `calls`, or None if there is none yet."""
+    """The raw reply without its `calls`, or None before it is given."""
     calls: tuple[Call, ...] = ()
     """The tool calls in the reply, if the reader reads tool calls."""
     results: tuple[str, ...] = ()
@@ -191,9 +191,9 @@ def hide_thoughts(reply: str) -> str:
     return _THOUGHTS.sub(TRUNCATED, reply)
 
 
-def describe_full_context(matches: int, room: str) -> str:
-    """Return a remark about the number of matches that ended because a prompt left no room for a reply in `room`."""
+def describe_full_context(matches: int, context: str) -> str:
+    """Return a remark about the matches that ended because a prompt left no space for a reply in `context`."""
     return (
-        f"{matches} of its matches ended out of context: the prompt left no room for a reply in {room}. Take a shorter "
-        f"context= (state, last-4) or prompt=compact, or a model that reads more."
+        f"{matches} of its matches ended out of context: the prompt left no space for a reply in {context}. Use a "
+        f"shorter context= (state, last-4) or prompt=compact, or a model with a longer context."
     )

@@ -25,7 +25,7 @@ class Marks:
     probe: str
     """A placeholder for a message, used to find the template's text around it."""
     stand_ins: Mapping[str, str]
-    """The characters that stand in for control tokens' characters in messages while the template renders them."""
+    """The characters that replace control tokens' characters in messages while the template renders them."""
     encoder: Encoder
 
     def restored(self, text: str) -> str:

@@ -15,7 +15,7 @@ _SCHEMA_WORDS = frozenset(
     "items maxItems maxLength maximum minItems minLength minimum null number object oneOf pattern prefixItems "
     "properties required string title type uniqueItems".split()
 )
-"""Words of JSON schemas for which templates look."""
+"""Words of JSON schemas that templates look for."""
 
 CHARACTERS_PER_TOKEN = 16
 """Maximum number of characters of a conversation per token of the context. Text has about four. A longer conversation

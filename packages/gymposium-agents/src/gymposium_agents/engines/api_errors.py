@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from openai import APIStatusError, OpenAIError
 
 Kind = Literal["too long", "cut off", "withheld", "tool call", "transient"]
-"""What an error says about the request: the messages exceed the context; the reply was cut off, withheld by a filter,
-or an unreadable tool call; or another attempt may succeed."""
+"""What failed: the messages exceed the context; the reply was cut off, withheld by a filter, or an unreadable tool
+call; or another attempt may succeed."""
 RETRY_COUNT = "x-stainless-retry-count"
 """The library's request header with the number of earlier attempts."""
 NOT_AN_ANSWER = "gymposium_not_an_answer"
@@ -129,7 +129,7 @@ class ApiError(GymposiumError):
 
 
 class PromptTooLong(ApiError):
-    """Error for messages that leave no room for the reply in the model's context."""
+    """Error for messages that leave no space for the reply in the model's context."""
 
 
 def explain_error(error: OpenAIError, settings: ApiSettings) -> ApiError:
@@ -310,8 +310,8 @@ def make_malformed_error(text: str, settings: ApiSettings, what: str = "") -> Ap
 
 
 def extract_error_words(body: object, depth: int = _DEEPEST) -> str:
-    """Return the server's message in an error body (text, an object, or a list of these), or "" if there is none. Reads
-    at most `depth` nested objects and lists."""
+    """Return the server's message in an error body (text, an object, or a list of these), or "" without a message.
+    Reads at most `depth` nested objects and lists."""
     if isinstance(body, str):
         return body
     if isinstance(body, list) and depth:

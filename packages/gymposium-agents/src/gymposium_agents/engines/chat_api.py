@@ -117,7 +117,7 @@ class OpenAIChatEngine:
             "tool calls": "{} {reply} held tool calls, which were not offered and are not read: turn off the tool-call "
             "parser of the server.",
             "all thoughts": "{} {reply} {was} empty, because the service put the whole reply into the thoughts "
-            "(reasoning_content): turn off the reasoning parser of the server, or name the one that fits the model.",
+            "(reasoning_content). Turn off the server's reasoning parser, or name the one that fits the model.",
             "uncounted": "{} {reply} came without token counts: sums and costs leave them out.",
         }
         counted = [

@@ -99,17 +99,17 @@ class PrefixCache:
         return BLOCK * len(self._blocks)
 
     def fill(
-        self, policy: Policy, model: Any, prompts: Sequence[Tokens], pad: int, room: int
+        self, policy: Policy, model: Any, prompts: Sequence[Tokens], pad: int, spare: int
     ) -> tuple[PrefilledBatch, dict[Tokens, int]]:
         """Prefill distinct prompts with the cached prefixes (a `Fill`, for one policy). The model must answer as
         `policy`."""
         groups = plan_groups(prompts, self.capacity)
         parts = [
-            prefill(model, group.prompts, pad, prefix=self._load_prefix(model, policy, group), room=room)
+            prefill(model, group.prompts, pad, prefix=self._load_prefix(model, policy, group), spare=spare)
             for group in groups
         ]
         order = [prompt for group in groups for prompt in group.prompts]
-        return join_batches(parts, room), {prompt: row for row, prompt in enumerate(order)}
+        return join_batches(parts, spare), {prompt: row for row, prompt in enumerate(order)}
 
     def drop(self, policy: Policy | None = None) -> None:
         """Drop the blocks of one policy, or all blocks."""

@@ -27,7 +27,7 @@ class TokenEngine(Protocol):
 
     @property
     def context(self) -> int:
-        """The maximum number of tokens of a prompt and its completion together. A prompt must leave room for at least
+        """The maximum number of tokens of a prompt and its completion together. A prompt must leave space for at least
         one token."""
 
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:

@@ -34,7 +34,7 @@ SCORED_TOKENS = 65_536
 LOGIT_BUDGET = 2**26
 """Maximum number of logits computed together. A vocabulary can have 150,000 entries."""
 GROWTH = 256
-"""Maximum number of tokens for which a batch preallocates memory."""
+"""Maximum number of tokens that a batch preallocates memory for."""
 PART = 256
 """Number of vocabulary tokens whose probabilities are summed together before one of them is sampled."""
 PREFIX_TOKENS = 8_192
@@ -185,13 +185,13 @@ class TransformersEngine:
 
     def _start_reply(self, request: TokenRequest, sampling: Sampling) -> _Reply:
         """Return the empty reply to a request."""
-        room = min(sampling.max_tokens, self.context - len(request.prompt))
-        return _Reply(request, self._policy if request.policy is None else request.policy, room)
+        max_tokens = min(sampling.max_tokens, self.context - len(request.prompt))
+        return _Reply(request, self._policy if request.policy is None else request.policy, max_tokens)
 
     def _sample(self, model: Any, fill: Fill, replies: list[_Reply], sampling: Sampling) -> list[_Reply]:
         """Sample the rest of these replies. Returns those that were set aside because all keys and values together
         would exceed `cache_bytes`. They continue later from the tokens that they already have."""
-        most = max(reply.room - len(reply.ids) for reply in replies)
+        most = max(reply.max_tokens - len(reply.ids) for reply in replies)
         batch, place = fill(model, list({reply.tokens: None for reply in replies}), self.pad, min(most, GROWTH))
         node = {id(reply): place[reply.tokens] for reply in replies}  # each reply's row in the batch
         live, aside = replies, list[_Reply]()
@@ -201,7 +201,7 @@ class TransformersEngine:
             tokens, scores = sample_tokens(batch, rows, [reply.request for reply in live], sampling)
             for reply, token, logprob in zip(live, tokens, scores, strict=True):
                 reply.add(token, logprob, self.stops)
-            live = [reply for reply in live if not reply.stopped and len(reply.ids) < reply.room]
+            live = [reply for reply in live if not reply.stopped and len(reply.ids) < reply.max_tokens]
             if not live:
                 return aside
             nodes = sorted({(node[id(reply)], reply.ids[-1]) for reply in live})
@@ -223,7 +223,7 @@ class TransformersEngine:
         most = max(1, LOGIT_BUDGET // _get_vocabulary_size(self.model))
         longest = 0
         for count, reply in enumerate(replies):
-            longest = max(longest, len(reply.tokens) + min(reply.room - len(reply.ids), GROWTH))
+            longest = max(longest, len(reply.tokens) + min(reply.max_tokens - len(reply.ids), GROWTH))
             if count and (count >= most or (count + 1) * longest > self._cached_tokens):
                 return replies[:count], replies[count:]
         return replies, []
@@ -236,7 +236,7 @@ class _Reply:
     request: TokenRequest
     policy: Policy
     """The policy that answers."""
-    room: int
+    max_tokens: int
     """Maximum number of tokens in the reply."""
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)

@@ -40,25 +40,25 @@ def compute_bytes_per_token(architecture: Any, dtype: torch.dtype) -> int:
     return 2 * int(config.num_hidden_layers * keys * size) * dtype.itemsize
 
 
-class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
-    """The keys and values of one layer, [B, heads, T, size], with spare memory for `room` more tokens."""
+class PreallocatedLayer(DynamicLayer):  # type: ignore[no-untyped-call]
+    """The keys and values of one layer, [B, heads, T, size], with spare memory for `spare` more tokens."""
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, spare: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.room = room
+        self.spare = spare
         self._memory: tuple[Tensor, ...] = ()
 
     def places(self, more: int) -> int:
         """Return the number of tokens per row that the memory can hold after `more` tokens are appended."""
         place, held = self.get_seq_length(), self._memory[0].shape[2]
-        return held if place + more <= held else place + max(more, self.room)
+        return held if place + more <= held else place + max(more, self.spare)
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         place, more = self.get_seq_length(), key_states.shape[2]
         if not self.is_initialized or place + more > self._memory[0].shape[2]:
             before: tuple[Any, Any] = (self.keys, self.values)
             self.hold(
-                [before if place else (key_states[:, :, :0], value_states[:, :, :0])], [0], room=max(more, self.room)
+                [before if place else (key_states[:, :, :0], value_states[:, :, :0])], [0], spare=max(more, self.spare)
             )
         for memory, states in zip(self._memory, (key_states, value_states), strict=True):
             memory[:, :, place : place + more] = states
@@ -69,7 +69,7 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         self._show(self.get_seq_length())
 
     def hold(
-        self, parts: Sequence[tuple[Any, Any]], gaps: Sequence[int], *, room: int, rows: int | None = None
+        self, parts: Sequence[tuple[Any, Any]], gaps: Sequence[int], *, spare: int, rows: int | None = None
     ) -> None:
         """Copy the keys and values of several parts of a batch, each after a gap of padding. With `rows`, there is a
         single part with one row, which is repeated that many times."""
@@ -77,7 +77,7 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         length, batch = gaps[0] + key.shape[2], rows or sum(len(keys) for keys, _ in parts)
         self.dtype, self.device, self.is_initialized = key.dtype, key.device, True
         self._memory = tuple(
-            part.new_empty(batch, part.shape[1], length + room, part.shape[3]) for part in (key, value)
+            part.new_empty(batch, part.shape[1], length + spare, part.shape[3]) for part in (key, value)
         )
         for memory, states in zip(self._memory, zip(*parts, strict=True), strict=True):
             row = 0
@@ -94,18 +94,18 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         return keys, values
 
 
-def make_roomy_cache(room: int) -> Cache:
-    """Make an empty cache whose memory grows by at least `room` tokens."""
-    return Cache(layer_class_to_replicate=partial(RoomyLayer, room))  # type: ignore[arg-type]
+def make_preallocated_cache(spare: int) -> Cache:
+    """Make an empty cache whose memory grows by at least `spare` tokens."""
+    return Cache(layer_class_to_replicate=partial(PreallocatedLayer, spare))  # type: ignore[arg-type]
 
 
-def stack_caches(caches: Sequence[Cache], gaps: Sequence[int], room: int, rows: int | None = None) -> Cache:
-    """Make one cache for the rows of several, each after a gap of padding, with spare memory for `room` more tokens.
+def stack_caches(caches: Sequence[Cache], gaps: Sequence[int], spare: int, rows: int | None = None) -> Cache:
+    """Make one cache for the rows of several, each after a gap of padding, with spare memory for `spare` more tokens.
     With `rows`, there is a single cache with one row, which is repeated that many times."""
     made: list[Any] = []
     parts: list[Any] = [cache.layers for cache in caches]
     for layers in zip(*parts, strict=True):
-        layer = RoomyLayer(room)
-        layer.hold([(part.keys, part.values) for part in layers], gaps, room=room, rows=rows)
+        layer = PreallocatedLayer(spare)
+        layer.hold([(part.keys, part.values) for part in layers], gaps, spare=spare, rows=rows)
         made.append(layer)
     return Cache(layers=made)

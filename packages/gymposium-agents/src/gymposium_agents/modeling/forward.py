@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn.functional import pad as padded
 from transformers.cache_utils import Cache, DynamicCache
 
-from gymposium_agents.modeling.caches import make_roomy_cache, stack_caches
+from gymposium_agents.modeling.caches import make_preallocated_cache, stack_caches
 from gymposium_agents.modeling.windows import find_sliding_window, has_grouped_heads, make_window_mask
 
 T = TypeVar("T")
@@ -52,10 +52,10 @@ and the row of each prompt."""
 
 
 def prefill(
-    model: Any, prompts: Sequence[Tokens], pad: int, *, prefix: Cache | None = None, room: int | None = None
+    model: Any, prompts: Sequence[Tokens], pad: int, *, prefix: Cache | None = None, spare: int | None = None
 ) -> PrefilledBatch:
     """Run B distinct prompts, with their common prefix run once. `prefix` is an optional cache of one row, with the
-    keys and values of tokens that begin all prompts. It must not be used afterwards. With `room`, memory for that many
+    keys and values of tokens that begin all prompts. It must not be used afterwards. With `spare`, memory for that many
     further tokens is preallocated, so that the batch grows faster. The batch then has no gradients."""
     device = model.device
     cache: Cache = DynamicCache() if prefix is None else prefix
@@ -65,10 +65,10 @@ def prefill(
         run_forward(model, torch.tensor([prompts[0][known:shared]], device=device), cache)
         known = shared
     rest = max(len(p) for p in prompts) - known
-    if known and room is not None:
-        cache = stack_caches([cache], [0], rest + room, rows=len(prompts))
-    elif room is not None:
-        cache = make_roomy_cache(room)
+    if known and spare is not None:
+        cache = stack_caches([cache], [0], rest + spare, rows=len(prompts))
+    elif spare is not None:
+        cache = make_preallocated_cache(spare)
     elif known:
         cache.batch_select_indices(torch.zeros(len(prompts), dtype=torch.long, device=device))
     ids = torch.tensor([[pad] * (rest + known - len(p)) + list(p[known:]) for p in prompts], device=device)
@@ -78,14 +78,14 @@ def prefill(
     return PrefilledBatch(run_forward(model, ids, cache, mask)[:, -1], cache, mask)
 
 
-def join_batches(parts: Sequence[PrefilledBatch], room: int) -> PrefilledBatch:
-    """Merge the rows of several batches, in order and left-padded, with spare memory for `room` more tokens. The parts
+def join_batches(parts: Sequence[PrefilledBatch], spare: int) -> PrefilledBatch:
+    """Merge the rows of several batches, in order and left-padded, with spare memory for `spare` more tokens. The parts
     must not be used afterwards."""
     if len(parts) == 1:
         return parts[0]
     width = max(part.mask.shape[1] for part in parts)
     gaps = [width - part.mask.shape[1] for part in parts]
-    cache = stack_caches([part.cache for part in parts], gaps, room)
+    cache = stack_caches([part.cache for part in parts], gaps, spare)
     mask = torch.cat([padded(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)])
     return PrefilledBatch(torch.cat([part.logits for part in parts]), cache, mask)
 
@@ -135,7 +135,7 @@ def run_forward(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = Non
     return logits
 
 
-def fill_batch(model: Any, prompts: Sequence[Tokens], pad: int, room: int) -> tuple[PrefilledBatch, dict[Tokens, int]]:
+def fill_batch(model: Any, prompts: Sequence[Tokens], pad: int, spare: int) -> tuple[PrefilledBatch, dict[Tokens, int]]:
     """Run all prompts in one batch, in order, with gradients. This is the simplest `Fill`."""
     return prefill(model, prompts, pad), {prompt: row for row, prompt in enumerate(prompts)}
 

@@ -70,7 +70,7 @@ class ApiPlayer:
         self.reader: Reader = choose_reader_for(get_reader(settings.reply), settings.reading)
         self.context = parse_context(settings.context)
         self.sampling = Sampling(settings.temperature, settings.max_tokens)
-        self._without_room = 0
+        self._without_space = 0
 
     def identity(self) -> Identity:
         """Return the model, the address of its service, and the sampling settings. Keys are not included."""
@@ -98,7 +98,7 @@ class ApiPlayer:
             try:
                 completion = asked.result()
             except PromptTooLong:
-                self._without_room += 1
+                self._without_space += 1
                 return Reply("", "context")
             past.append(replace(now, reply=completion.text if completion.text.strip() else _NO_REPLY))
             usage = Usage(
@@ -117,8 +117,8 @@ class ApiPlayer:
     def remarks(self) -> list[str]:
         """Return advice about prompts without space for a reply, if any, and the remarks of the engine."""
         advice = list[str]()
-        if self._without_room:
-            told = describe_full_context(self._without_room, "the service's context")
+        if self._without_space:
+            told = describe_full_context(self._without_space, "the service's context")
             advice = [f"{told} Most services count max_tokens= as well: lower it if it is large."]
         return advice + list_remarks(self.engine)
 

@@ -99,7 +99,7 @@ class LanguageModelPlayer:
         self._teacher = teacher
         self._canonical = lru_cache(maxsize=8192)(lambda move: chat.reply(self.reader.answer(move)))
         self._dialogue = Dialogue(chat, self.context)
-        self._without_room = 0
+        self._without_space = 0
 
     @property
     def deterministic(self) -> bool:
@@ -186,9 +186,9 @@ class LanguageModelPlayer:
 
     def remarks(self) -> list[str]:
         """Return advice about prompts without space for a reply, if any."""
-        if not self._without_room:
+        if not self._without_space:
             return []
-        return [describe_full_context(self._without_room, f"the model's context of {self.engine.context} tokens")]
+        return [describe_full_context(self._without_space, f"the model's context of {self.engine.context} tokens")]
 
     def _make_turn(self, ask: Ask) -> _Turn:
         conversation = Conversation.from_ask(ask)
@@ -232,7 +232,7 @@ class LanguageModelPlayer:
             tokens.agrees = tokens.completion.ids in map(self._canonical, label.likeliest)
 
     def _make_full_context_reply(self, turn: _Turn) -> Reply:
-        self._without_room += 1
+        self._without_space += 1
         return Reply("", "context", turn.request.prompt, usage=Usage(len(turn.request.prompt), 0))
 
 

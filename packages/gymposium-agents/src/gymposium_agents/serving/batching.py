@@ -13,7 +13,7 @@ from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 
 MOST_OF = 0.75
-"""Share of the expected requests for which a batch waits."""
+"""Share of the expected requests that a batch waits for."""
 LONGEST = 0.06
 """Maximum number of seconds that a batch waits for the expected requests."""
 GAP = 0.005

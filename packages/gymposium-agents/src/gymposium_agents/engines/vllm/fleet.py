@@ -65,7 +65,7 @@ class Fleet:
         await asyncio.gather(*(member.connection.open() for member in self.members))
         for member in self.members:
             self._check_version(member.connection)
-            member.room = asyncio.Semaphore(member.connection.at_once)
+            member.slots = asyncio.Semaphore(member.connection.at_once)
 
     async def close(self) -> None:
         for member in self.members:
@@ -193,7 +193,7 @@ class Fleet:
         async def attempt() -> T:
             while True:
                 member = await self._wait_for_first(order)
-                async with member.room, member.sending():
+                async with member.slots, member.sending():
                     if member.present:  # it may have become unavailable while the request waited for its turn
                         return await self._attempt(member, once, policy)
 

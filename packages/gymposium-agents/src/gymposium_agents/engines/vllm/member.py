@@ -46,7 +46,7 @@ class Member:
         """Why the server is not expected back, or None."""
         self.recoveries = 0
         """Number of times that the server was lost and came back."""
-        self.room = asyncio.Semaphore(0)
+        self.slots = asyncio.Semaphore(0)
         """Limits the number of requests in flight."""
         self._contents, self._wait = contents, wait
         self._in_flight = 0

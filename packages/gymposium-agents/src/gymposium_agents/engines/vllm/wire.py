@@ -169,8 +169,8 @@ def check_count(value: object) -> int:
 
 
 def parse_digests(report: Mapping[str, Any], policy: Policy) -> list[str]:
-    """Return the digests of a policy from a server's report on itself. Empty if there are none. Raises
-    `MalformedAnswer` if the report does not have its form."""
+    """Return the digests of a policy from a server's report, if it has any. Raises `MalformedAnswer` for a malformed
+    report."""
     weights, adapters = report.get("weights") or {}, report.get("adapters", {})
     if not isinstance(weights, dict) or not isinstance(adapters, dict):
         raise MalformedAnswer(f"a report without adapters and weights: {str(report)[:80]}")
