@@ -88,8 +88,8 @@ def prepare(directory: Path, config: TrainConfig) -> list[Demonstration]:
     make_small_model(directory, texts, seed=config.seed, size=config.model.small, moves=moves)
     loaded = load_model(directory)
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer)
-    room = config.model.small.context
-    lot = tokenize_lessons(lessons, loaded.chat, room=room, max_tokens=prompting.room).demonstrations
+    context = config.model.small.context
+    lot = tokenize_lessons(lessons, loaded.chat, context=context, max_tokens=prompting.reply_limit).demonstrations
     for _ in imitate_batches(
         learner, mix_batches([lot], cold.batch, config.seed), cold, progress=lambda n: n / cold.steps
     ):
@@ -107,7 +107,7 @@ def _job(directory: Path, config: TrainConfig, repeats: int) -> dict[str, Any]:
     loaded = with_lora(directory, config)
     trained = {name: p for name, p in loaded.model.named_parameters() if p.requires_grad}
     before = {name: p.detach().clone() for name, p in trained.items()}
-    sampling = Sampling(config.prompting.temperature, config.prompting.room)
+    sampling = Sampling(config.prompting.temperature, config.prompting.reply_limit)
     with ours(config, loaded, directory) as mine:
         step = mine.step(0)
         _put(trained, before)

@@ -135,7 +135,7 @@ def play_with_expert(game: Game) -> MatchResult:
 def test_lessons_match_the_prompts_and_calls_of_play(models: Models, parcels: Game, family: str, context: str) -> None:
     loaded, match = models(family), random_match(parcels, context)
     chat, moves = loaded.chat, [turn.text for turn in match.turns]
-    found = tokenize_lessons(list_all_moves([match]), chat, room=CONTEXT, max_tokens=REPLY).demonstrations
+    found = tokenize_lessons(list_all_moves([match]), chat, context=CONTEXT, max_tokens=REPLY).demonstrations
     assert [one.completion for one in found] == [chat.reply("", parse_calls(move)) for move in moves]
     form = choose_reader("tools", chat)
     assert isinstance(form, ToolsReader)
@@ -152,24 +152,24 @@ def test_only_real_call_tags_are_control_tokens(models: Models) -> None:
     tag = chat.tokenizer.convert_tokens_to_ids("<tool_call>")
     asked = ({"role": "user", "content": "?"},)
     lesson = Lesson(asked, "", calls=(Call("track", {"number": "<tool_call>"}),))  # type: ignore[arg-type]
-    (found,) = tokenize_lessons([lesson], chat, room=CONTEXT, max_tokens=REPLY).demonstrations
+    (found,) = tokenize_lessons([lesson], chat, context=CONTEXT, max_tokens=REPLY).demonstrations
     assert found.completion.count(tag) == 1
     lesson = Lesson(asked, "<tool_call>")  # type: ignore[arg-type]
-    (found,) = tokenize_lessons([lesson], chat, room=CONTEXT, max_tokens=REPLY).demonstrations
+    (found,) = tokenize_lessons([lesson], chat, context=CONTEXT, max_tokens=REPLY).demonstrations
     assert tag not in found.completion
 
 
 def test_unsupported_calls_are_errors(models: Models) -> None:
     two = Lesson(({"role": "user", "content": "?"},), "", "a.jsonl:7", calls=(Call("a", {}), Call("b", {})))
     with pytest.raises(BadOption, match=r"^a\.jsonl:7: .*the llama dialect writes one call"):
-        tokenize_lessons([two], models("llama3").chat, room=CONTEXT, max_tokens=REPLY)
+        tokenize_lessons([two], models("llama3").chat, context=CONTEXT, max_tokens=REPLY)
 
 
 def list_lessons(directory: Path, chats: Iterable[dict[str, Any]], chat: Chat) -> list[Demonstration]:
     """What a cold start learns from a file of these chats."""
     (directory / "data.jsonl").write_text("".join(json.dumps(line) + "\n" for line in chats))
     lessons = read_chats([directory / "data.jsonl"], thinking=chat.thinking)
-    return tokenize_lessons(lessons, chat, room=CONTEXT, max_tokens=REPLY).demonstrations
+    return tokenize_lessons(lessons, chat, context=CONTEXT, max_tokens=REPLY).demonstrations
 
 
 @pytest.mark.parametrize(("family", "per"), [("qwen2.5", "match"), ("qwen3", "turn"), ("llama3", "turn")])

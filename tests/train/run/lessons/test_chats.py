@@ -128,7 +128,7 @@ def test_chats_refused_by_the_template_are_named(tmp_path: Path, tiny: LoadedMod
     lesson = Lesson(({"role": "system", "content": "Play."}, {"role": "user", "content": "?"}), "b2", "a.jsonl:7")
     try:
         with pytest.raises(BadOption, match=r"^a\.jsonl:7: .*no system role"):
-            tokenize_lessons([lesson], tiny.chat, room=100, max_tokens=8)
+            tokenize_lessons([lesson], tiny.chat, context=100, max_tokens=8)
     finally:
         tokenizer.chat_template = before
 
@@ -161,13 +161,13 @@ def test_synth_lines_name_a_teachers_probabilities(tmp_path: Path, tiny: LoadedM
     lines = [taught, make_synth_line(legal=["b2", "a1"])]
     lessons = read_chats([write_chats(tmp_path / "a.jsonl", *lines)], thinking=False)
     assert [lesson.taught for lesson in lessons] == [(0.5, 0.125, 0.375), ()]
-    first, second = tokenize_lessons(lessons, tiny.chat, room=100, max_tokens=8).demonstrations
+    first, second = tokenize_lessons(lessons, tiny.chat, context=100, max_tokens=8).demonstrations
     assert [len(odds) for odds in first.taught] == [len(ids) for ids in first.legal]
     assert second.taught == ()
     never = make_synth_line(legal=["b2", "a1"], taught=[0, 1])
     lessons = read_chats([write_chats(tmp_path / "b.jsonl", never)], thinking=False)
     with pytest.raises(BadOption, match=r"b\.jsonl:1: the teacher's probability of the reply 'b2' is 0"):
-        tokenize_lessons(lessons, tiny.chat, room=100, max_tokens=8)
+        tokenize_lessons(lessons, tiny.chat, context=100, max_tokens=8)
 
 
 @pytest.mark.parametrize("taught", ["b2", None, [1], [0.5, 0.25], [2, -1], [True, False], [10**400, 0], [[0.5], 0.5]])
@@ -191,7 +191,7 @@ def test_reads_output_of_gymposium_synth(tmp_path: Path, context: str, tiny: Loa
     assert lessons
     assert all(lesson.messages[-1]["role"] == "user" for lesson in lessons)
     assert any(len(lesson.messages) > 1 for lesson in lessons) == (context == "full")
-    found = tokenize_lessons(lessons, tiny.chat, room=1024, max_tokens=8)
+    found = tokenize_lessons(lessons, tiny.chat, context=1024, max_tokens=8)
     assert len(found.demonstrations) == len(lessons)
     assert found.unguided == 0
     for lesson, demonstration in zip(lessons, found.demonstrations, strict=True):

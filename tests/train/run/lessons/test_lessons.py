@@ -34,7 +34,7 @@ LATER = Lesson(
 
 
 def test_tokens_match_the_chat_with_end_of_turn(tiny: LoadedModel) -> None:
-    found = tokenize_lessons([ASKED, LATER], tiny.chat, room=1024, max_tokens=8)
+    found = tokenize_lessons([ASKED, LATER], tiny.chat, context=1024, max_tokens=8)
     chat: Chat = tiny.chat
     grown = (*chat.prompt("x . o"), *chat.reply("b2"), *chat.more("x x o", ended=True))
     assert [one[:2] for one in found.demonstrations] == [
@@ -46,12 +46,12 @@ def test_tokens_match_the_chat_with_end_of_turn(tiny: LoadedModel) -> None:
 
 
 def test_too_long_lessons_are_dropped_and_counted(tiny: LoadedModel) -> None:
-    (asked,) = tokenize_lessons([ASKED], tiny.chat, room=1024, max_tokens=8).demonstrations
-    room = len(asked.prompt) + len(asked.completion)
-    assert tokenize_lessons([ASKED, LATER], tiny.chat, room=room, max_tokens=8).demonstrations == [asked]
-    assert tokenize_lessons([ASKED, LATER], tiny.chat, room=room, max_tokens=8).too_long == 1
+    (asked,) = tokenize_lessons([ASKED], tiny.chat, context=1024, max_tokens=8).demonstrations
+    context = len(asked.prompt) + len(asked.completion)
+    assert tokenize_lessons([ASKED, LATER], tiny.chat, context=context, max_tokens=8).demonstrations == [asked]
+    assert tokenize_lessons([ASKED, LATER], tiny.chat, context=context, max_tokens=8).too_long == 1
     with pytest.raises(BadOption, match="No reply of the cold start fits"):
-        tokenize_lessons([ASKED], tiny.chat, room=room - 1, max_tokens=8)
+        tokenize_lessons([ASKED], tiny.chat, context=context - 1, max_tokens=8)
 
 
 def test_huge_lessons_are_dropped_without_tokenizing(tiny: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +69,7 @@ def test_huge_lessons_are_dropped_without_tokenizing(tiny: LoadedModel, monkeypa
         Lesson(LATER.messages, content),
         Lesson(many, "b2"),
     ]
-    found = tokenize_lessons([*huge, LATER], tiny.chat, room=1024, max_tokens=8)
+    found = tokenize_lessons([*huge, LATER], tiny.chat, context=1024, max_tokens=8)
     assert (found.too_long, len(found.demonstrations), len(encoded)) == (3, 1, 1)
 
 
@@ -80,8 +80,8 @@ def test_dropped_thoughts_do_not_count_as_characters(tiny: LoadedModel) -> None:
 
 def test_replies_beyond_max_tokens_are_counted(tiny: LoadedModel) -> None:
     reply = tiny.chat.reply("b2")
-    assert tokenize_lessons([ASKED], tiny.chat, room=1024, max_tokens=len(reply)).cut_off == 0
-    assert tokenize_lessons([ASKED], tiny.chat, room=1024, max_tokens=len(reply) - 1).cut_off == 1
+    assert tokenize_lessons([ASKED], tiny.chat, context=1024, max_tokens=len(reply)).cut_off == 0
+    assert tokenize_lessons([ASKED], tiny.chat, context=1024, max_tokens=len(reply) - 1).cut_off == 1
 
 
 def test_legal_moves_are_learned_only_for_canonical_replies(tiny: LoadedModel) -> None:
@@ -92,7 +92,7 @@ def test_legal_moves_are_learned_only_for_canonical_replies(tiny: LoadedModel) -
         Lesson(asked, "I see. <move>b2</move>", legal=("a1", "b2")),
         Lesson(asked, "<move>b2</move>"),
     ]
-    found = tokenize_lessons(lessons, tiny.chat, room=1024, max_tokens=64, form=tags)
+    found = tokenize_lessons(lessons, tiny.chat, context=1024, max_tokens=64, form=tags)
     canonical, thought, unknown = found.demonstrations
     assert all(token in ids for token, ids in zip(canonical.completion, canonical.legal, strict=True))
     assert thought.legal == unknown.legal == ()

@@ -19,7 +19,7 @@ from gymposium_train.learner.precision import choose_compute_type
 
 
 class RunEngine:
-    """The engine of a run that has a model of its own, such as a vLLM server. Training and evaluations share it,
+    """The engine of a run that has its own copy of the model, such as a vLLM server. Training and evaluations share it,
     because a server takes minutes to start. It is made when it is first needed, and closed at the end of the block that
     this object opens."""
 

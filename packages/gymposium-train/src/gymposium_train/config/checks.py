@@ -280,9 +280,9 @@ def _list_prompting_rules(config: TrainConfig) -> Iterator[Rule]:
         )
     overlong = config.overlong
     yield Rule(
-        overlong.mode == "penalize" and overlong.buffer_tokens(prompting.room) > prompting.room,
-        f"overlong.buffer = {overlong.buffer}: more than prompting.max_tokens={prompting.room}, so the shortest reply "
-        f"would be penalized. Set it to at most {prompting.room}.",
+        overlong.mode == "penalize" and overlong.buffer_tokens(prompting.reply_limit) > prompting.reply_limit,
+        f"overlong.buffer = {overlong.buffer}: more than prompting.max_tokens={prompting.reply_limit}, so the shortest "
+        f"reply would be penalized. Set it to at most {prompting.reply_limit}.",
     )
     yield Rule(
         prompting.reply == TOOLS and config.model.name is None,

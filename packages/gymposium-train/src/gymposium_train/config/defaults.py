@@ -150,8 +150,8 @@ def fill_defaults(config: Settings, model: Model, of_backend: Mapping[str, Any])
 
 
 def _set_default(table: Settings, names: list[str], value: Any) -> Settings:
-    """Return the table with this value of a setting, or with the settings class's default if the value is None. The
-    setting counts as omitted."""
+    """Return the table with this value of a setting. None means the settings class's default. The setting counts as
+    omitted."""
     name, *below = names
     before = getattr(table, name)
     if below:

@@ -27,7 +27,7 @@ class Engine(Settings):
     as soon as its replies arrive, which suits servers. It is the default for engines that answer each request
     separately."""
     staleness: int = Field(default=0, ge=0)
-    """Maximum number of steps by which the sampling weights lag the learner's. 0: strictly on-policy. Above 0, matches
+    """Maximum lag of the sampling weights behind the learner's, in steps. 0: strictly on-policy. Above 0, matches
     of later steps are in flight during updates, which `shared` does not support."""
     own_class: ClassVar[type]
     """The class of the engine's settings."""

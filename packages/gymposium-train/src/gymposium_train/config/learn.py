@@ -138,7 +138,7 @@ class Optimizer(Settings):
     final_rate: float = Field(default=0.1, ge=0.0, le=1.0)
     """Final learning rate as a share of the peak. Not used with `schedule=constant`."""
     warmup_steps: int = Field(default=3, ge=0)
-    """Number of steps over which the learning rate rises."""
+    """Number of steps until the learning rate reaches its peak."""
     beta1: float = Field(default=0.9, ge=0.0, lt=1.0)
     """Decay rate of AdamW's first moment, the mean of the gradients."""
     beta2: float = Field(default=0.999, ge=0.0, lt=1.0)
@@ -157,8 +157,8 @@ class Optimizer(Settings):
     step on, the update ends before a step whose minibatch exceeds it. 0: no limit."""
     token_budget: int | None = Field(default=None, ge=1)
     """Maximum number of tokens per forward pass of the learner, in each process. By default, a run with a named model
-    takes the largest power of two with which an update fits into half of the memory: 1,024 to 65,536 on a GPU, at most
-    4,096 on a CPU. Other runs use 4,096."""
+    takes the largest power of two whose update fits into half of the memory. It is 1,024 to 65,536 on a GPU, and at
+    most 4,096 on a CPU. Other runs use 4,096."""
     max_row: int | None = Field(default=None, ge=2)
     """Maximum length of a row in tokens. Longer rows are dropped and counted, never cut. Default: the model's
     context."""

@@ -66,8 +66,8 @@ class ColdStart(Settings):
     learning_rate: float = Field(default=3e-3, gt=0.0)
     """Peak learning rate."""
     warmup: float = Field(default=0.06, ge=0.0, lt=1.0)
-    """Share of the steps over which the learning rate rises. It then decreases along a cosine, faster once few enough
-    replies fail or the budget share is used."""
+    """Share of the steps until the learning rate reaches its peak. It then decreases along a cosine, faster once few
+    enough replies fail or the budget share is used."""
 
     @property
     def is_used(self) -> bool:

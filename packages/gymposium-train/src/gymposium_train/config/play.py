@@ -46,7 +46,7 @@ class Prompting(Settings):
     returns, three times per match. In free-text games it uses `forfeit`."""
 
     @property
-    def room(self) -> int:
+    def reply_limit(self) -> int:
         """The value of `max_tokens`, or `SHORT` if it is omitted."""
         return SHORT if self.max_tokens is None else self.max_tokens
 
@@ -57,7 +57,7 @@ class Prompting(Settings):
     def player_settings(self, temperature: float) -> PlayerSettings:
         """Return the settings of a player with these prompts."""
         return PlayerSettings(
-            self.prompt, self.reply, self.room, self.context, temperature, self.thinking, self.history
+            self.prompt, self.reply, self.reply_limit, self.context, temperature, self.thinking, self.history
         )
 
 
@@ -127,7 +127,7 @@ class Stage(Settings):
     demote: float = Field(default=0.0, ge=0.0, lt=1.0)
     """The previous stage begins again when the mean score is below this value. 0: never."""
     window: int = Field(default=200, ge=1)
-    """Number of latest matches in this stage over which the score is averaged."""
+    """Number of this stage's latest matches whose scores are averaged."""
 
 
 class Pool(Settings):

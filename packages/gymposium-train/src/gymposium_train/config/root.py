@@ -65,9 +65,9 @@ class TrainConfig(Settings):
     evaluation."""
     teacher: str = NO_TEACHER
     """The player to learn from, in place of random players in the cold start, and beside the rewards in reinforcement
-    learning (`distillation`): `exact`, `mcts-1000`, `cfr-500`, `expectimax-2`, `lm:MODEL`, `api:MODEL` or any other
-    player of the games. It recommends moves in the states that the model itself reaches, and sees only what its seat
-    sees. `auto`: the strongest fast one that suits the games and the opponents, if any. `none`: no teacher. To a
+    learning (`distillation`). Any player of the games, such as `exact`, `mcts-1000`, `cfr-500`, `expectimax-2`,
+    `lm:MODEL` or `api:MODEL`. It recommends moves in the states that the model itself reaches, and sees only what its
+    seat sees. `auto`: the strongest fast one that suits the games and the opponents, if any. `none`: no teacher. To a
     pretrained model, `lm:MODEL` teaches tokens, so both need the same tokenizer and chat template."""
     control: bool = False
     """Whether to also spend the CPU time of reinforcement learning on more SFT, for comparison."""
@@ -135,7 +135,7 @@ class TrainConfig(Settings):
 
     @property
     def cold_start_budget(self) -> float | None:
-        """CPU seconds of a cold start with a teacher. None if `cold_start.steps` ends it, or if there is none."""
+        """CPU seconds of a cold start with a teacher. None without one, or if `cold_start.steps` ends it."""
         if self.cold_start.budget is not None:
             return self.cold_start.budget
         return TEACHER_SHARE * self.budget if self.steps is None and self.cold_start.is_used else None

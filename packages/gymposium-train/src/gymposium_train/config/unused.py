@@ -15,7 +15,7 @@ from gymposium_train.config.writing import config_to_data
 
 @dataclass(frozen=True, slots=True)
 class UseCondition:
-    """The condition under which some settings have an effect."""
+    """The condition for some settings to have an effect."""
 
     settings: tuple[str, ...]
     """Dotted names. The name of a table covers all of its settings."""

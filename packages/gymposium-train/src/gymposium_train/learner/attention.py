@@ -26,7 +26,7 @@ from gymposium_train.config.model import Attention
 from gymposium_train.learner.devices import supports_flash_attention
 
 NAME = "gymposium_packed"
-"""Name under which transformers knows this implementation."""
+"""This implementation's name in transformers."""
 
 
 @dataclass(frozen=True)

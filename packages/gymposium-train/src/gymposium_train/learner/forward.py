@@ -124,9 +124,9 @@ class ForwardPasses:
     def imitated(
         self, demonstrations: Sequence[Demonstration | Pair], legality: float
     ) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield each micro-batch's parts of two means over the completions' tokens at temperature 1: the negative
-        log-probability, or the cross-entropy with a teacher's distribution, and the same plus `legality` times the
-        illegality. The parts of all micro-batches and processes add up to the means. An optimizer step follows."""
+        """Yield each micro-batch's parts of two means over the completions' tokens at temperature 1. The first is the
+        negative log-probability, or the cross-entropy with a teacher's distribution. The second adds `legality` times
+        the illegality. The parts of all micro-batches and processes add up to the means. An optimizer step follows."""
         counts = Counter(
             _make_demonstration_rows([Demonstration(*one) for one in demonstrations], legal=legality > 0.0)
         )

@@ -177,8 +177,8 @@ class _MemoryCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _make_grouped_output(one: Tensor, other: Tensor, offsets: Tensor, *others: Any, **options: Any) -> Tensor:
-    """Return an empty tensor shaped like the product in a mixture of experts: rows [S, K] by experts [E, K, N], or a
-    gradient of experts, [K, S] by [S, N]. PyTorch's own fake kernel rejects float32."""
+    """Return an empty tensor shaped like the product in a mixture of experts. The factors are rows [S, K] and experts
+    [E, K, N], or for a gradient of experts [K, S] and [S, N]. PyTorch's own fake kernel rejects float32."""
     shape = (len(one), other.shape[-1]) if other.ndim == 3 else (len(offsets), len(one), other.shape[-1])
     return one.new_empty(shape)
 

@@ -19,7 +19,7 @@ class Metrics:
         self.weights[name] = self.weights.get(name, 0.0) + weight
 
     def peak(self, name: str, value: float) -> None:
-        """Note a value of which the maximum is kept."""
+        """Note a value, and keep the maximum."""
         self.peaks[name] = max(value, self.peaks.get(name, value))
 
     def take(self, other: Metrics) -> None:

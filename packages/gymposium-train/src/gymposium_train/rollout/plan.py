@@ -78,7 +78,7 @@ class MatchGroup(Group):
     version: Policy | None = None
     """The past version that played as the opponent, if any."""
     stage: int = 0
-    """The stage in which the matches were planned, counted from 0."""
+    """The number of the stage that planned the matches, from 0."""
 
     def facts(self) -> dict[str, Any]:
         return {

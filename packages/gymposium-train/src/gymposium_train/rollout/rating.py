@@ -37,7 +37,7 @@ def rate_groups(reward: CheckedReward, groups: Sequence[G], config: TrainConfig)
 def penalize_length(reward: Reward, trajectory: TokenTrajectory, config: TrainConfig) -> Reward:
     """Return a reward minus the penalty of each turn's reply: 0 up to `overlong.buffer` tokens before the limit, then
     rising linearly (Yu et al., 2025, equation 13). The part `overlong` is minus the sum."""
-    settings, limit = config.overlong, config.prompting.room
+    settings, limit = config.overlong, config.prompting.reply_limit
     buffer = settings.buffer_tokens(limit)
 
     def excess(tokens: int) -> float:

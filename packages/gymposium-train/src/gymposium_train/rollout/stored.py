@@ -35,7 +35,7 @@ class StoredMatch:
 
     @classmethod
     def from_match(cls, played: MatchResult) -> StoredMatch:
-        """Return a finished match as it is stored."""
+        """Return a finished match in its stored form."""
         return cls(
             played.events,
             [replace(turn, trace=None) for turn in played.turns],

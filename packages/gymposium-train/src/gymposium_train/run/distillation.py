@@ -27,9 +27,9 @@ PASSES = 3
 FIRST_LESSONS, LESSONS = 1024, 352
 """Number of lessons in the first lot and in each later one, shared between the games."""
 WARM_UP_SHARE = 0.15
-"""Maximum share of the cold start's steps that imitate the first lot, and of its CPU seconds in which it is played."""
+"""Maximum share of the cold start's steps for imitating the first lot, and of its CPU seconds for playing it."""
 LOT_SHARE = 0.05
-"""Maximum share of the cold start's CPU seconds in which a later lot is played."""
+"""Maximum share of the cold start's CPU seconds for playing a later lot."""
 PLAY_SHARE = 0.9
 """Share of the cold start that plays new matches."""
 MOST_PROMPTS = 20_000

@@ -80,9 +80,11 @@ class ImitationStage:
 def tokenize_lots(run: RunContext, lots: Lots, model: LearningModel) -> list[Lessons]:
     """Return the lots as the model's tokens."""
     config, chat = run.config, model.chat
-    room = min(config.optimizer.max_row or model.context, model.context)
+    context = min(config.optimizer.max_row or model.context, model.context)
     form = choose_reader(config.prompting.reply, chat)
-    return [tokenize_lessons(lot, chat, room=room, max_tokens=config.prompting.room, form=form) for lot in lots]
+    return [
+        tokenize_lessons(lot, chat, context=context, max_tokens=config.prompting.reply_limit, form=form) for lot in lots
+    ]
 
 
 def iterate_batches(
@@ -125,7 +127,7 @@ def report_problems(run: RunContext, counts: Counter[str]) -> None:
         print_message(
             f"{counts['cut_off']} of the first {quantity(counts['replies'], 'reply', 'replies')} to imitate "
             f"{plural(counts['cut_off'], 'is', 'are')} longer than "
-            f"prompting.max_tokens = {config.prompting.room}, so the model would be cut off. Raise "
+            f"prompting.max_tokens = {config.prompting.reply_limit}, so the model would be cut off. Raise "
             f"prompting.max_tokens.",
             style="yellow",
         )

@@ -18,7 +18,7 @@ _PLAYER, _OPPONENT = "player", "opponent"
 
 @lru_cache(maxsize=16)
 def find_judge(game: Game) -> Judge | str:
-    """Return the judge of a game's moves, or why there is none."""
+    """Return the judge of a game's moves, or why the game has none."""
     try:
         return choose_quick_judge(game)
     except UnjudgeableGame as error:
@@ -26,7 +26,7 @@ def find_judge(game: Game) -> Judge | str:
 
 
 def describe_judges(games: Sequence[Game]) -> dict[str, dict[str, str]]:
-    """Return each game's judge, or the reason why there is none, as stored in the results."""
+    """Return each game's judge, or why it has none, as stored in the results."""
     found = {game.name: find_judge(game) for game in games}
     return {
         game: {"reason": judge} if isinstance(judge, str) else {"judge": judge.name} for game, judge in found.items()

@@ -114,7 +114,7 @@ def estimate_memory(
     architecture = load_architecture(config)
     context = int(architecture.get_text_config(decoder=True).max_position_embeddings)
     limit = min(config.optimizer.max_row or context, context)
-    reply = min(config.prompting.room, limit - 1)
+    reply = min(config.prompting.reply_limit, limit - 1)
     row = min((longest or estimate_longest_prompt(config)) + reply, limit)
     dtype = choose_compute_type(config.optimizer.precision)
 

@@ -90,8 +90,8 @@ def _change_optimizer(config: TrainConfig, values: Mapping[str, Any]) -> TrainCo
 
 
 def _fit_tokens(config: TrainConfig, longest: int, devices: LearningDevices, *, fewest: int = FEWEST_TOKENS) -> int:
-    """Return the number of tokens per pass with which an update fits comfortably: a power of two within the bounds for
-    the device, or the given number. Returns 0 if not even `fewest` fit.
+    """Return a number of tokens per pass whose update fits comfortably: a power of two within the bounds for the
+    device, or the given number. Returns 0 if not even `fewest` fit.
 
     The memory of an update grows at most linearly with its tokens, so one estimate is enough. The engine's cache does
     not count: it limits itself, and is empty during an update."""

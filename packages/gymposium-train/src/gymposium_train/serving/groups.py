@@ -67,8 +67,8 @@ def add_job(file: SessionsFile, groups: Sequence[GroupRow]) -> int:
 
 def find_next_job(file: SessionsFile, step: int, enough: int | None, staleness: int) -> JobRow | None:
     """Return the oldest waiting job, with its groups that are at most `staleness` steps behind `step`. If none waits,
-    adds a job as soon as `enough` groups are complete. If `enough` is None, only clients request jobs. Returns None if
-    there is no job."""
+    adds a job as soon as `enough` groups are complete. Without `enough`, only clients request jobs. Returns None
+    without a job."""
     if not (waiting := file.jobs("waiting")):
         complete = file.groups(state="complete")
         if enough is None or len(complete) < enough:

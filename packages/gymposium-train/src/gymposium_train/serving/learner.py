@@ -20,7 +20,7 @@ class Policies:
     """The policies that answer requests."""
 
     newest: Callable[[], LanguageModelPlayer]
-    """Returns a player of the newest policy. Raises `GymposiumError` if there is none yet."""
+    """Returns a player of the newest policy. Raises `GymposiumError` before the first policy."""
     recent: Callable[[Policy], LanguageModelPlayer]
     """Returns a player of a policy that may still answer. Raises `GymposiumError` for other policies."""
     staleness: int = 0

@@ -54,7 +54,7 @@ class SessionTrajectory:
 
     @property
     def unanswered(self) -> Tokens | None:
-        """The last request's prompt if the session was truncated. It stands in for the missing next prompt, so that a
+        """The last request's prompt if the session was truncated. It replaces the missing next prompt, so that a
         critic can value what the session could still have earned."""
         return self.turns[-1].trace.prompt if self.truncated else None
 

@@ -21,14 +21,14 @@ def answer_lessons(
     lessons: Sequence[Lesson],
     streams: Iterator[random.Random],
 ) -> list[Reading | None]:
-    """Return how the model's reply to each lesson's prompt is read, or None if the prompt leaves no room for a reply.
+    """Return how the model's reply to each lesson's prompt is read, or None if the prompt leaves no space for one.
     Samples at temperature 1, with the next of `streams` for each reply. If a lesson's reply is a tool call, any call
     counts as legal."""
     engine, form = model.engine(), choose_reader(prompting.reply, model.chat)
     short = [None if exceeds_characters(one, engine.context) else encode_prompt(one, model.chat) for one in lessons]
     prompts = [None if prompt is None or len(prompt) >= engine.context else prompt for prompt in short]
     requests = [TokenRequest(prompt, next(streams)) for prompt in prompts if prompt is not None]
-    completions = iter(engine.generate(requests, Sampling(1.0, prompting.room)))
+    completions = iter(engine.generate(requests, Sampling(1.0, prompting.reply_limit)))
 
     def read_next(lesson: Lesson) -> Reading:
         completion = next(completions)

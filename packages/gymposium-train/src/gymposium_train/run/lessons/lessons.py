@@ -78,10 +78,10 @@ def list_moves(lessons: Iterable[Lesson]) -> Iterator[str]:
 
 
 def tokenize_lessons(
-    lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: int, form: Reader = _BARE
+    lessons: Sequence[Lesson], chat: Chat, *, context: int, max_tokens: int, form: Reader = _BARE
 ) -> Lessons:
-    """Tokenize lessons with the model's chat template. `room` limits the tokens of a prompt and its reply together, and
-    `max_tokens` those of a reply in play. `form` is the form of the replies.
+    """Tokenize lessons with the model's chat template. `context` limits the tokens of a prompt and its reply together,
+    and `max_tokens` those of a reply in play. `form` is the form of the replies.
 
     Raises `BadOption` with file and line if the chat template rejects a conversation or calls, and for a reply that its
     teacher never gives. Also raises it if all lessons are too long."""
@@ -89,12 +89,12 @@ def tokenize_lessons(
     demonstrations: list[Demonstration] = []
     too_long = cut_off = unguided = 0
     for lesson in lessons:
-        if exceeds_characters(lesson, room):
+        if exceeds_characters(lesson, context):
             too_long += 1
             continue
         prompt = encode_prompt(lesson, chat)
         reply = _encode_reply(lesson, chat) if lesson.calls else tokens_of_reply(lesson.reply)
-        if len(prompt) + len(reply) > room:
+        if len(prompt) + len(reply) > context:
             too_long += 1
             continue
         cut_off += len(reply) > max_tokens
@@ -111,21 +111,21 @@ def tokenize_lessons(
     if lessons and not demonstrations:
         raise BadOption(
             f"No reply of the cold start fits (of {len(lessons)}): with their prompts, they exceed the model's "
-            f"context of {room} tokens. Use a shorter prompting.context or prompting.prompt, or a model with a longer "
-            f"context."
+            f"context of {context} tokens. Use a shorter prompting.context or prompting.prompt, or a model with a "
+            f"longer context."
         )
     return Lessons(demonstrations, too_long, cut_off, unguided)
 
 
-def exceeds_characters(lesson: Lesson, room: int) -> bool:
-    """Return True if a lesson has too many messages or characters for `room` tokens, without tokenizing it. Past
+def exceeds_characters(lesson: Lesson, context: int) -> bool:
+    """Return True if a lesson has too many messages or characters for `context` tokens, without tokenizing it. Past
     thoughts do not count, because many chat templates drop them."""
-    if len(lesson.messages) > room:
+    if len(lesson.messages) > context:
         return True
     past = (message["content"] for message in lesson.messages if message["role"] == "assistant")
     thoughts = sum(len(content.rpartition("</think>")[0]) for content in past)
     characters = count_characters(lesson.messages, lesson.tools) - thoughts + len(lesson.reply)
-    return characters > CHARACTERS_PER_TOKEN * room
+    return characters > CHARACTERS_PER_TOKEN * context
 
 
 def encode_prompt(lesson: Lesson, chat: Chat) -> Tokens:
