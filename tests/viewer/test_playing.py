@@ -404,7 +404,7 @@ def test_abandoned_tabs_do_not_block_new_matches(serve: Any, tmp_path: Path) -> 
     first, second = tabs[:2]
     first.move(typed="b2")
     assert first.status == 410
-    assert "This match was dropped to make room for another." in first.text
+    assert "This match was dropped when another began." in first.text
     assert "This one had been idle longest" in first.text
     again = re.search(r'main-action" href="([^"]+)"', first.html)
     assert again is not None

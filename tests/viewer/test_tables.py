@@ -72,7 +72,7 @@ def test_least_recently_viewed_table_is_dropped(tables: MatchStore) -> None:
     late = begin(tables)
     gone = look(tables, begun[1])
     assert isinstance(gone, DroppedMatch)
-    assert (gone.reason, gone.choice) == ("made room", begun[1].choice)
+    assert (gone.reason, gone.choice) == ("replaced", begun[1].choice)
     assert tables.list_open() == [late, *reversed(begun[2:]), begun[0]]
 
 

@@ -93,7 +93,7 @@ class Suite:
             f"The policy for a reply that is not a legal move is: {self.on_illegal}. A player that raises an error, "
             f"returns something that is not a reply, or does not answer within {self.watchdog:g} s, forfeits that "
             f"match. If a game's engine fails, or a player cannot be asked, for example because its server is gone, "
-            f"the match breaks off: it has no result, is counted separately, and is played again by the next run."
+            f"the match breaks off. It has no result, is counted separately, and is played again by the next run."
         )
 
 

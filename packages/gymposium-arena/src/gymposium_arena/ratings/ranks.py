@@ -93,8 +93,8 @@ def assign_places(values: Sequence[float], above: Above) -> list[Place | None]:
 
 
 def _assign_letters(ranked: Sequence[int], above: Above) -> dict[int, str]:
-    """Return each player's group letters, one per maximal group in which no player is surely above another (compact
-    letter display: Piepho, 2004, An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons)."""
+    """Return each player's group letters, one per maximal group whose members are not surely apart. See compact letter
+    display (Piepho, 2004, An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons)."""
     groups: list[set[int]] = [set(ranked)]
     for better, one in enumerate(ranked):
         for other in ranked[better + 1 :]:

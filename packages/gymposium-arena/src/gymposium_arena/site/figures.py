@@ -133,8 +133,8 @@ class BoardVersion:
         )
 
     def find_figure(self, player: str, game: str | None) -> PlayerFigure | None:
-        """Return a player's figure in a game, or on the joint board if `game` is None. Returns None if the player has
-        no figure."""
+        """Return a player's figure in a game, or on the joint board without a game. Returns None if the player has no
+        figure."""
         return (self.joint if game is None else self.games.get(game, {})).get(player)
 
 

@@ -124,7 +124,7 @@ class Site:
         return render_page(f"board/{template}", path, TABS, __package__, site=self, words=words, **values)
 
     def has_figure(self, player: str, game: str | None) -> bool:
-        """Return whether any version has a player's figure in a game, or on the joint board if `game` is None."""
+        """Return whether any version has a player's figure in a game, or on the joint board without a game."""
         return any(version.find_figure(player, game) for version in self.versions)
 
     def game_path(self, game: str) -> str:

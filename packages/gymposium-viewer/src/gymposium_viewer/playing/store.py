@@ -28,7 +28,7 @@ IDLE_SECONDS = 3600.0
 MAX_REMEMBERED = 1000
 """Maximum number of dropped matches whose reason is remembered."""
 
-DropReason = Literal["left", "idle", "made room", "over"]
+DropReason = Literal["left", "idle", "replaced", "over"]
 """Why a match was dropped: the person left, it had no requests for `IDLE_SECONDS`, another match needed its place, or
 it ended and its page expired."""
 
@@ -72,7 +72,7 @@ class MatchStore:
         with self._lock:
             self._drop_idle()
             while len(under_way := self._list_open_entries()) >= MAX_OPEN:
-                self._drop(min(under_way, key=lambda entry: (entry.is_busy, entry.last_request)).table.id, "made room")
+                self._drop(min(under_way, key=lambda entry: (entry.is_busy, entry.last_request)).table.id, "replaced")
             over = [key for key, entry in self._entries.items() if entry.table.state.is_settled]
             for key in over[: max(0, len(self._entries) - MAX_STORED + 1)]:
                 self._drop(key, "over")

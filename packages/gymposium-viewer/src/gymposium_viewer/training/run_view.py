@@ -52,7 +52,7 @@ class RunSummary:
     newest_points: str
     """Description of each learning curve's newest point."""
     last_write: str
-    """Time of the last write to the metrics file, in UTC; empty if there is none."""
+    """Time of the last write to the metrics file, in UTC; empty before the first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ class SessionView:
     parts: Mapping[str, float]
     truncated: bool
     metadata: str
-    """The client's metadata as JSON; empty if there is none."""
+    """The client's metadata as JSON; empty without metadata."""
     group: str
     member: int
     group_size: int

@@ -46,7 +46,7 @@ class SessionPages:
     def render_session(self, run: Run, session: str, pages: Collection[str] | None = None) -> str:
         """Render a session's page.
 
-        `pages` has the ids of the exported sessions; it is None on a server. Raises `HTTPException` for an unknown
+        `pages` has the ids of the exported sessions, or is None on a server. Raises `HTTPException` for an unknown
         id."""
         found = self._read_session(run, session)
         if found is None:
