@@ -46,7 +46,7 @@ def walked(name: str, positions: int) -> Row:
     """Compare one game with its disguises. Raises `CheckFailed` at the first difference."""
     each = [GameComparison(load_game(name), load_game(name, disguise=seed), seed) for seed in SEEDS]
     for number, walks in enumerate(each):
-        walks.walk(positions // len(each) + (number < positions % len(each)))
+        walks.play(positions // len(each) + (number < positions % len(each)))
     solved = None
     if name in SOLVED:
         plain, *others = [optimum(load_game(name, **SOLVED[name], disguise=seed)) for seed in (0, 1, 2)]

@@ -13,7 +13,7 @@ from gymposium_testing.in_step import GameComparison
 
 def walk(one: str, other: str) -> GameComparison:
     walks = GameComparison(load_game(one), load_game(other))
-    walks.walk(200)
+    walks.play(200)
     return walks
 
 
@@ -53,8 +53,8 @@ def test_changing_move_names_are_detected(monkeypatch: pytest.MonkeyPatch) -> No
     game = load_game("tic_tac_toe(disguise=1)")
     names = list(game.names)  # type: ignore[attr-defined]
     walks = GameComparison(load_game("tic_tac_toe"), game)
-    walks.walk(10)
+    walks.play(10)
     names[0], names[1] = names[1], names[0]
     monkeypatch.setattr(game, "names", names)
     with pytest.raises(CheckFailed, match="is named"):
-        walks.walk(10)
+        walks.play(10)

@@ -67,9 +67,9 @@ def examples(name: str) -> Iterator[dict[str, object]]:
 @every_game
 def test_plain_and_disguised_matches_correspond(name: str) -> None:
     for seed in (7, 8):
-        GameComparison(load_game(name), load_game(name, disguise=seed)).walk(POSITIONS // 2)
+        GameComparison(load_game(name), load_game(name, disguise=seed)).play(POSITIONS // 2)
     for example in examples(name):
-        GameComparison(load_game(name, **example), load_game(name, **{**example, "disguise": 9})).walk(60)
+        GameComparison(load_game(name, **example), load_game(name, **{**example, "disguise": 9})).play(60)
 
 
 def texts(game: Game, seed: int) -> Iterator[str]:
@@ -218,7 +218,7 @@ def test_disguised_oware_ends_at_the_same_limit(monkeypatch: pytest.MonkeyPatch)
     for module in ("gymposium.games.sowing.oware", "gymposium_disguises.sowing"):
         monkeypatch.setattr(f"{module}.LIMIT", 9)
     game = host().make_game("oware", {"disguise": 3})  # not `load_game`, which would keep the changed limit for others
-    GameComparison(host().make_game("oware", {}), game).walk(100)
+    GameComparison(host().make_game("oware", {}), game).play(100)
     match = game.new(0)
     while match.to_move():
         match.apply({seat: match.legal_moves(seat)[0] for seat in match.to_move()})

@@ -29,7 +29,7 @@ class _Bijection:
 
 
 class GameComparison:
-    """A comparison of two games in step. Each call of `walk` continues it."""
+    """A comparison of two games in step. Each call of `play` continues it."""
 
     def __init__(self, one: Game, other: Game, seed: int = 0) -> None:
         self.one, self.other, self.seed = one, other, seed
@@ -43,8 +43,8 @@ class GameComparison:
         self._shown: dict[Any, int] = {}
         """The second game's text for each view, as hashes."""
 
-    def walk(self, positions: int) -> None:
-        """Compare this many more positions in random matches. Raises `CheckFailed` at the first difference."""
+    def play(self, positions: int) -> None:
+        """Play random matches, and compare this many more positions. Raises `CheckFailed` at the first difference."""
         most = self.positions + positions
         while self.positions < most:
             rng = stream(self.seed, "in step", self.matches)

@@ -58,7 +58,7 @@ class PluginPart:
         return resolve_entry_point(self.spec.entry_point)(**groups)
 
     def get_example(self) -> str | Mapping[str, Any]:
-        """Return the example. Raises `NotApplicable` if there is none."""
+        """Return the example. Raises `NotApplicable` without one."""
         if self.example is None:
             raise NotApplicable("its spec gives no examples to try")
         return self.example

@@ -50,7 +50,7 @@ def hidden_information_is_declared(game: Game, seed: int = 0, effort: Effort = N
         raise NotApplicable("its openings tell the tasks apart, and the tools' future results are hidden anyway")
     require(
         not _are_views_texts(game, seed, effort),
-        "the spec says information='imperfect', but view(seat) is what observe(seat) shows, so nothing defines what "
+        "the spec says information='imperfect', but view(seat) is what observe(seat) shows. So nothing defines what "
         "the seat may not know, and a text that shows too much would be compared with itself",
         DECLARE,
         game.name,

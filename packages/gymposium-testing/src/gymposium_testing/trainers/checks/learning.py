@@ -70,8 +70,8 @@ def check_learning(trainer: Trainer, name: str, seed: int = 0) -> None:
         found.share >= LEAST_SHARE,
         f"The policy gets {found.share:.0%} of the way to the optimum: {found.reached:.3f}, where random play gets "
         f"{found.start:.3f} and the optimum is {found.optimum:.3f}",
-        fix="fix the other failed checks first. If there are none, let train() use more of the match budget, keep the "
-        "policy exploring for longer (by entropy or KL), or set another learning rate.",
+        fix="fix any other failed checks first. Then let train() use more of the match budget, keep the policy "
+        "exploring for longer (by entropy or KL), or set another learning rate.",
         where=name,
     )
 

@@ -126,7 +126,7 @@ def exact_gradient(evidence: TrainerEvidence) -> None:
         f"The mean of {quantity(len(along), 'step')} does not follow the exact policy gradient: "
         f"{mean:.3g}, with a standard "
         f"error of {error:.3g} (cosine {compute_cosine(steps.mean(axis=0), exact):.3f})",
-        fix="fix the other failed checks first; if there are none, check how rewards become advantages.",
+        fix="fix any other failed checks first, then check how rewards become advantages.",
     )
     beside = _estimate_square(steps - np.outer(along, exact))
     without = np.array([_estimate_square(rest - np.outer(rest @ exact, exact)) for rest in _leave_one_out(steps)])
