@@ -47,8 +47,8 @@ async def evaluate(
     `model` is a model of the chat service at `base_url`, by default OpenAI's; `key` names the environment variable with
     its key. Without `base_url`, `model` may also be a directory with a model, which runs in this process. `opponent`
     is `mcts` (with affinetes' number of simulations for the game, or the random player if affinetes has none),
-    `random`, or any gymposium player. If `temperature` is None, a service uses its default, and a model in this process
-    is greedy. A match that takes longer than `timeout` seconds has an `error`.
+    `random`, or any gymposium player. Without `temperature`, a service uses its default, and a model in this process is
+    greedy. A match that takes longer than `timeout` seconds has an `error`.
 
     The same task, seed and opponent give the same deal and the same opponents. Many calls may run at once.
 

@@ -48,13 +48,13 @@ class Disguise:
         raise NotImplementedError
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        """Return the names of actions, from `names` or, if it is None, from the position."""
+        """Return the names of actions, from `names` or, without these, from the position."""
         if self.names is not None:
             return [self.names[action] for action in actions]
         return [self.rename_move(move) for move in cast(WordingByPosition, self._plain).moves(state, seat, actions)]
 
     def rename_move(self, move: str) -> str:
-        """Return the disguised name of a move. Needed only if `names` is None."""
+        """Return the disguised name of a move. Needed only without `names`."""
         raise NotImplementedError
 
     def role(self, seat: int) -> str:

@@ -20,10 +20,12 @@ _METRICS = {"*": [mean(), stderr(cluster="seed")]}
 
 
 def compute_figures(record: Record, seat: int) -> dict[str, float]:
-    """Return a finished match's figures for a seat, always with the same names in the same game: `return`; `win`,
-    `draw` and `loss` in games with several seats; `forfeit` and one figure for each cause of a forfeit;
-    `failed_replies`, the
-    number of replies without a legal move."""
+    """Return a finished match's figures for a seat. A game's figures always have the same names:
+
+    - `return`
+    - `win`, `draw` and `loss`, in games with several seats
+    - `forfeit`, and one figure for each cause of a forfeit
+    - `failed_replies`, the number of replies without a legal move"""
     result, ending = record.results[seat], record.ending
     found = {"return": float(record.returns[seat])}
     if result != "score":

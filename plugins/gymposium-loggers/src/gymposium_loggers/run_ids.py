@@ -13,7 +13,7 @@ _MOST_BYTES = 4096
 
 
 def load_run_id(start: LoggerStart, service: str) -> str | None:
-    """Return the id that an earlier process of this run stored, or None if there is none.
+    """Return the id that an earlier process of this run stored, if any.
 
     Raises `BadOption` for a file without a valid id."""
     file = _find_id_file(start, service)

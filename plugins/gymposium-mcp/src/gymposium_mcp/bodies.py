@@ -47,7 +47,7 @@ def _is_same_server(one: Any, other: Any) -> bool:
 
 on_bad_output: ContextVar[Callable[[str], GymposiumError] | None] = ContextVar("on_bad_output", default=None)
 """The current session's callback for bad output: a line of more than `MOST_BYTES` characters, or invalid UTF-8. It ends
-the session for the given reason and returns the error. If it is None, there is no limit."""
+the session for the given reason and returns the error. Without a callback, output is not limited."""
 BOUNDED_UTF8 = "gymposium_mcp_bounded_utf8"
 """The encoding of a program's standard output. In `mcp`, line length can only be limited through an encoding."""
 

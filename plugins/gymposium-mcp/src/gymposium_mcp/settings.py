@@ -127,7 +127,7 @@ class QuestionsSettings:
 
     train: str
     test: str = ""
-    """Other questions, for evaluation; empty if there are none."""
+    """Other questions, for evaluation. May be empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class OutputTail:
         self._thread.start()
 
     async def text(self, secrets: Mapping[str, str]) -> str:
-        """Return the last lines as one, after the program's end; empty if there are none. Values of `secrets` are
+        """Return the last lines as one, after the program's end; empty without lines. Values of `secrets` are
         replaced by `$NAME`."""
         await asyncio.to_thread(self._thread.join, _SECONDS)
         text, is_cut = self._text, self._is_cut

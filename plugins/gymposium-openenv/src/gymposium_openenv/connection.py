@@ -49,7 +49,7 @@ class Address:
         """Return the JSON object at a server path. Redirections are not followed, since the user has allowed one
         address.
 
-        Raises `GymposiumError` if there is none, or if the whole answer takes more than `SECONDS`."""
+        Raises `GymposiumError` for any other answer, or if the whole answer takes more than `SECONDS`."""
         try:
             text = start_coroutine(self._fetch(path)).result().decode()
             value = parse_bounded_json(text)

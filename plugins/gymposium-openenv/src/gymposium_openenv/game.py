@@ -94,7 +94,7 @@ class OpenEnvGame:
 
 
 def parse_description(event: Event) -> Mapping[str, Any]:
-    """Return the environment's description from a match's first event. Raises `BadRecord` if there is none."""
+    """Return the environment's description from a match's first event. Raises `BadRecord` for an event without one."""
     try:
         about = parse_strict_json(event.move)["about"]
         schema, described = about["schema"], str(about["description"])

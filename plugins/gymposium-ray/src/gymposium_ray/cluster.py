@@ -20,10 +20,10 @@ SECONDS = 10.0
 
 
 def connect(address: str | None) -> None:
-    """Connect to the cluster at `address`, by default `RAY_ADDRESS` or this machine's cluster. If there is none, start
-    a local cluster, which ends with this process.
+    """Connect to the cluster at `address`, by default `RAY_ADDRESS` or this machine's cluster. Without one, start a
+    local cluster, which ends with this process.
 
-    Raises `GymposiumError` if there is no cluster at the address."""
+    Raises `GymposiumError` without a cluster at the address."""
     if ray.is_initialized():
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

@@ -77,7 +77,7 @@ class PolicyFile:
     inputs: int
     actions: int
     note: Mapping[str, Any] = field(default_factory=dict)
-    """The note from `write_note`; empty if there is none."""
+    """The note from `write_note`; empty without a note."""
 
     def check_game(self, game: Game) -> None:
         """Check that this policy can play a game.

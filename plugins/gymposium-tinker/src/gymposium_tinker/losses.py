@@ -29,7 +29,7 @@ class ServiceLoss(NamedTuple):
 
 
 def choose_service_loss(config: TrainConfig) -> ServiceLoss | None:
-    """Return the service's loss that equals the config's loss; None if there is none.
+    """Return the service's loss that equals the config's loss, if any.
 
     The service's `importance_sampling` does not truncate ratios, as pg does, and its `ppo` has no `clip_dual`. This
     makes no difference if ratios are 1, as in a single optimizer step on the policy's own rollouts. Otherwise pg maps

@@ -1,7 +1,7 @@
 """Mails and questions from the user's files, such as the public Enron corpus.
 
 Mails come in one of two formats. A JSONL file has one object per line with `message_id`, `date` (ISO 8601), `from`,
-`to` (text or a list), `subject` and `body`, and optionally `cc` and `bcc` (`null` counts as absent). A CSV file has the
+`to` (text or a list), `subject` and `body`. Optional: `cc` and `bcc` (`null` counts as absent). A CSV file has the
 columns `file` and `message`, like the published Enron maildir: each message is an RFC 5322 text, and its id is the
 header `Message-ID`. Other keys and columns are ignored.
 

@@ -71,7 +71,7 @@ class MailExpert:
         return _find_answer(notes) or _choose_step(notes) or _make_answer_call(UNKNOWN_ANSWER, ())
 
     def _order_ids(self, ids: list[str], asked: QuestionTarget, rng: Random) -> list[str]:
-        """Return the ids from a search result in the order in which to read the mails."""
+        """Return the ids from a search result in reading order."""
         if self.shuffles:
             return rng.sample(ids, len(ids))
         return ids[::-1] if asked.form == "first" else ids

@@ -27,7 +27,7 @@ class Attribute:
     changes: tuple[str, ...]
     """Sentences that correct the value."""
     states_self: tuple[str, ...] = ()
-    """For names: sentences in which the value is the sender."""
+    """For names: sentences by a sender who is the value."""
 
 
 @dataclass(frozen=True, slots=True)

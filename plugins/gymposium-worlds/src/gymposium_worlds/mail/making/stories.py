@@ -133,7 +133,7 @@ class StoryWriter:
         return [*before, *["change"] * changes, *after[: max(0, room - len(before))]]
 
     def _write_statement(self, fact: Fact, minute: int, author: Person | None) -> tuple[str, Person]:
-        """Return a sentence that states the current value, and its author. Draw a value if there is none yet."""
+        """Return a sentence that states the current value, and its author. Draw a value if the fact has none."""
         draw, attribute, topic = self._draw, fact.attribute, fact.topic.name
         if not fact.versions:
             day = self._outbox.day(minute)
