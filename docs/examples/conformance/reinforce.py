@@ -61,7 +61,7 @@ class Vocabulary:
         return "".join(self.pieces[token] for token in tokens)
 
     def habits(self) -> Tensor:
-        """Return initial logits by the previous token, with which an untrained model mostly writes moves."""
+        """Return initial logits by the previous token, so that an untrained model mostly writes moves."""
         habits = torch.full((len(self.pieces), len(self.pieces)), -9.0, dtype=torch.float64)
         for move in self.moves:
             first, second = (self.ids[half] for half in self.halves(move))

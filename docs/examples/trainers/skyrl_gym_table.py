@@ -59,7 +59,7 @@ skyrl_gym.register(id="tic_tac_toe", entry_point=TableEnv, kwargs={"game": "tic_
 
 
 def my_agent(messages: ConversationType) -> str:
-    """Stand in for a model: return the first legal move, from the prompt's second-to-last line."""
+    """Return the first legal move, from the prompt's second-to-last line, in place of a model's reply."""
     return str(messages[-1]["content"]).splitlines()[-2].removeprefix("Legal moves: ").split(", ")[0]
 
 
