@@ -4,7 +4,7 @@ The model has imitated random play. The service is the stand-in of the tests (te
 real SDK. Each seed does the same run on both backends. The runs have different initial LoRA weights and draw different
 replies, so only means over seeds are compared.
 
-The exit status is 1 if, after any step, the 95 % interval of the mean paired difference excludes 0. A test checks that
+The exit status is 1 if, after any step, the 95% interval of the mean paired difference excludes 0. A test checks that
 gradients and steps are equal to 1e-5.
 """
 
@@ -32,7 +32,7 @@ RANK, ALPHA = 16, 32
 """The LoRA on both sides. The stand-in's alpha is fixed."""
 BACKENDS = ("local", "tinker")
 Point = dict[str, float]
-"""A point of a curve: its step, the mean return and the half width of its 95 % interval."""
+"""A point of a curve: its step, the mean return and the half width of its 95% interval."""
 
 
 def main() -> None:
@@ -118,7 +118,7 @@ def _point(entry: dict[str, Any], matches: int) -> Point:
 
 
 def _differences(found: dict[str, dict[str, list[Point]]]) -> dict[int, tuple[float, float]]:
-    """Return the mean difference of the backends over the seeds after each step, and the half width of its 95 %
+    """Return the mean difference of the backends over the seeds after each step, and the half width of its 95%
     interval, which one seed does not have."""
     each: dict[int, list[float]] = {}
     for curves in found.values():

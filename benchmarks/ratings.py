@@ -4,14 +4,14 @@
 fits of the same samples with choix, one after the other, for comparison.
 
 `coverage` simulates players of known strengths with the model of the ratings and rates them. It counts how often the
-95 % intervals contain the true rating, the true rank, and the true share of points in the payoff matrix. It also counts
+95% intervals contain the true rating, the true rank, and the true share of points in the payoff matrix. It also counts
 how often two players are ranked in the wrong order. The truth is the model's result for infinitely many matches. If a
 deal favors a seat, it does so in all of its matches, as cards do. The exit status is 1 if the intervals of some ratings
 contain the truth too seldom.
 
 `returns` simulates boards of mean returns whose players all have the same true mean: returns from a normal, a skewed or
 a rare distribution, and a board of six players with different distributions. For each number of deals it counts how
-often the 95 % interval contains the true mean, and how often a player is surely placed above another. The exit code is
+often the 95% interval contains the true mean, and how often a player is surely placed above another. The exit code is
 1 if that happens too often.
 
 `flip` compares flip distances with brute force: a fit without every set of up to three deals, on boards of three

@@ -163,7 +163,7 @@ def _ladder(rungs: list[dict[str, Any]]) -> Iterator[str]:
     for rung in rungs:
         if "refused" in rung:
             yield f"{rung['refused']}\n"
-    yield "Measured by `python -m benchmarks.games`, with 95 % intervals.\n"
+    yield "Measured by `python -m benchmarks.games`, with 95% intervals.\n"
 
 
 def _mean(interval: list[float], digits: int) -> str:

@@ -17,7 +17,7 @@ from gymposium_agents.players.evaluate import evaluate_player
 PlayerAt = Callable[[float], Player]
 """Makes the player that samples at a temperature; 0 is greedy."""
 Figures = dict[str, Any]
-"""Numbers by name. `NAME interval` is the 95 % interval of one that was counted in matches."""
+"""Numbers by name. `NAME interval` is the 95% interval of one that was counted in matches."""
 
 RANDOM_MATCHES = 2_000
 SEARCH_MATCHES = 400

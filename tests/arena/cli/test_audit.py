@@ -30,7 +30,7 @@ def test_honest_logs_become_records_that_verify(gymposium: Run, logs: Path, tmp_
     assert "24 episodes: 24 replayed as logged." in done.stdout
     assert "Forfeits by cause" in done.stdout
     assert "timed out" in done.stdout
-    assert "Ratings with 95 % intervals" in done.stdout
+    assert "Ratings with 95% intervals" in done.stdout
     assert "Written: audited/matches.jsonl" in done.stderr
     assert "--agents does not apply to 15 episodes: the logs name the agents." in done.stderr
     verified = gymposium("verify", "audited")

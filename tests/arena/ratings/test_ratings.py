@@ -82,7 +82,7 @@ def test_undefeated_players_have_only_a_lower_bound() -> None:
     for ratings in (few, many):
         assert ratings.bounds == ("interval", "at least")
     low_of_few, low_of_many = (float(compute_interval(ratings.samples)[0][1]) for ratings in (few, many))
-    # a player who loses 7 % of groups wins 40 of 40 with a probability of 1 in 20
+    # a player who loses 7% of groups wins 40 of 40 with a probability of 1 in 20
     assert 0.0 < low_of_few < low_of_many
     assert 350 < low_of_many < 550
 

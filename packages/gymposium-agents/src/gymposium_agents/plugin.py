@@ -86,7 +86,7 @@ def gymposium_engines() -> Iterable[EngineSpec]:
 def gymposium_commands() -> Iterable[CommandSpec]:
     yield CommandSpec(
         name="eval",
-        summary="Evaluate a player against others, seats swapped, with 95 % intervals.",
+        summary="Evaluate a player against others, seats swapped, with 95% intervals.",
         entry_point="gymposium_agents.cli.eval:command",
         order=20,
     )

@@ -53,7 +53,7 @@ class PairedDifference:
     second: float
     """Mean figure in the second log, over matches that are in both."""
     difference: Estimate
-    """Mean of the first minus the second, over deals (seeds), with its 95 % interval (Student's t). Matches on the same
+    """Mean of the first minus the second, over deals (seeds), with its 95% interval (Student's t). Matches on the same
     deal are averaged, since they are not independent. With a single deal there is no interval (NaN). With few deals the
     interval is unreliable: its width is zero if all differences are equal."""
     deals: int

@@ -77,7 +77,7 @@ def train_command(
     ] = MATCHES,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a policy on the game's tensor with stable-baselines3, then evaluate it with 95 % intervals.
+    """Train a policy on the game's tensor with stable-baselines3, then evaluate it with 95% intervals.
 
     All settings without an option are stable-baselines3's defaults, and the
     network is its MlpPolicy (two layers of 64). Training runs on one CPU thread and downloads nothing. The same seed

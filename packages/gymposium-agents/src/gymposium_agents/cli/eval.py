@@ -144,7 +144,7 @@ def command(
     resume: ResumeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Evaluate one player against others, seats swapped, with 95 % intervals.
+    """Evaluate one player against others, seats swapped, with 95% intervals.
 
     Wins, draws and losses are shares of matches. Illegal, unparsable and cut-off are shares of the player's replies.
     Every match is saved in the run's folder as soon as it is over, and --resume continues an interrupted run. With

@@ -33,7 +33,7 @@ class Rating:
     value: float | None
     """The rating; None without enough data."""
     low: float | None
-    """Lower end of the 95 % interval; None if undetermined. `high` is the upper end."""
+    """Lower end of the 95% interval; None if undetermined. `high` is the upper end."""
     high: float | None
 
 

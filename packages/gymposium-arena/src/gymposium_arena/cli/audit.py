@@ -45,7 +45,7 @@ def command(
     first mismatch in each episode is reported. Episodes with a mismatch are left out of the tables and of --out.
 
     The tables count results, and forfeits by cause: illegal moves, replies without a move (unparsable), truncated
-    replies, timeouts, full contexts and crashes. Ratings are Elo points by game, with 95 % intervals. The agent
+    replies, timeouts, full contexts and crashes. Ratings are Elo points by game, with 95% intervals. The agent
     "random", or else the first agent, is rated 0.
 
     The exit code is 0 if every episode matches, else 1. A log that ends early matches, and is reported as unfinished.
@@ -166,7 +166,7 @@ def _make_failures_table(rows: Sequence[AgentRow]) -> Table:
 
 
 def _make_ratings_table(ratings: Sequence[Rating]) -> Table:
-    table = _make_table("game", "agent", "rating", "matches", title="Ratings with 95 % intervals")
+    table = _make_table("game", "agent", "rating", "matches", title="Ratings with 95% intervals")
     for row in ratings:
         table.add_row(visible(row.game), visible(row.agent), _format_rating(row), str(row.matches))
     return table

@@ -5,8 +5,8 @@ Each sample weights every deal by a power of an exponential variable. With power
 never drop the only match that connects two players.
 
 With few deals both methods give intervals that are too narrow. Their variance scales as 1/(deals + 1), but that of a
-mean as 1/(deals − 1), and they ignore Student's t. A power slightly above 1 corrects this. The 95 % intervals of a mean
-then cover 92 % with ten deals and 95 % with forty, instead of 89 % and 92 %.
+mean as 1/(deals − 1), and they ignore Student's t. A power slightly above 1 corrects this. The 95% intervals of a mean
+then cover 92% with ten deals and 95% with forty, instead of 89% and 92%.
 
 Only `Generator.random` is called, whose stream is stable across NumPy versions.
 """
@@ -51,7 +51,7 @@ def draw_arcsine(rng: np.random.Generator, *shape: int) -> Floats:
 
 
 def compute_interval(samples: Floats) -> tuple[Floats, Floats]:
-    """Return the ends of the central 95 % interval along the first axis; NaN for samples with NaN."""
+    """Return the ends of the central 95% interval along the first axis; NaN for samples with NaN."""
     low, high = np.quantile(samples, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
     return low, high
 

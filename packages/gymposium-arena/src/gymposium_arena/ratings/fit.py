@@ -36,7 +36,7 @@ class Ratings:
     """Which ends of each player's interval exist; None without enough data."""
 
     def compute_ends(self) -> tuple[Floats, Floats]:
-        """Return both ends of each player's 95 % interval, shape (n) each; NaN for a missing end."""
+        """Return both ends of each player's 95% interval, shape (n) each; NaN for a missing end."""
         low, high = compute_interval(self.samples)
         low[[bound == "at most" for bound in self.bounds]] = math.nan
         high[[bound == "at least" for bound in self.bounds]] = math.nan

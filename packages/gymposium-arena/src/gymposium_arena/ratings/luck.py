@@ -25,7 +25,7 @@ FEWEST = 2 * FOLDS
 KEPT = 2.0
 """The kept share of the luck, times the square root of the number of deals.
 
-In Kuhn and Leduc poker with ten policies, 2 gives nearly the coverage of plain intervals, and 0 gives 88 %."""
+In Kuhn and Leduc poker with ten policies, 2 gives nearly the coverage of plain intervals, and 0 gives 88%."""
 
 
 def correct_for_luck(outcomes: Iterable[MatchOutcome]) -> list[MatchOutcome]:

@@ -32,7 +32,7 @@ class Payoff:
 
     @property
     def beats(self) -> NDArray[np.bool_]:
-        """Whether the row player surely takes more than half of the points, jointly with 95 % confidence."""
+        """Whether the row player surely takes more than half of the points, jointly with 95% confidence."""
         return find_positive_pairs(self.samples - 0.5)
 
 

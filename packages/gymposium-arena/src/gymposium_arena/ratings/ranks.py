@@ -1,7 +1,7 @@
 """Rank players with rank ranges, and group players that cannot be told apart.
 
-Ten players have 45 comparisons. If each had 95 % confidence, about two would be wrong. All comparisons therefore hold
-jointly: on 95 % of boards, no player is surely above an equal or better one.
+Ten players have 45 comparisons. If each had 95% confidence, about two would be wrong. All comparisons therefore hold
+jointly: on 95% of boards, no player is surely above an equal or better one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Above = NDArray[np.bool_]
 FEWEST = 15
 """Minimum number of deals to place a player surely above or below another.
 
-With fewer, the bootstrap errs on far more than 5 % of boards (`python -m benchmarks.ratings returns`)."""
+With fewer, the bootstrap errs on far more than 5% of boards (`python -m benchmarks.ratings returns`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def find_surely_above(samples: Floats, deals: NDArray[np.int_]) -> Above:
 
 
 def find_positive_pairs(margins: Floats) -> Above:
-    """Return where the row's margin over the column is surely positive, shape (n, n), jointly with 95 % confidence.
+    """Return where the row's margin over the column is surely positive, shape (n, n), jointly with 95% confidence.
 
     `margins`, shape (samples, n, n), is antisymmetric in its last two axes."""
     n = margins.shape[1]
@@ -62,7 +62,7 @@ def find_positive_pairs(margins: Floats) -> Above:
 
 
 def find_signs(differences: Floats) -> NDArray[np.int_]:
-    """Return the signs of k figures, jointly with 95 % confidence: 1, -1, or 0 if unsure or NaN.
+    """Return the signs of k figures, jointly with 95% confidence: 1, -1, or 0 if unsure or NaN.
 
     `differences` holds samples of the figures, shape (samples, k). A figure's distance from 0 is measured in units of
     the half of its interval towards 0. For a sign, it must exceed the samples' largest such deviation in any figure (a

@@ -3,8 +3,8 @@
 In each bootstrap sample a deal has the same weight for all players (a paired bootstrap), so players are compared on
 the deals that they share.
 
-With few deals the bootstrap is overconfident. With five deals, its 95 % intervals cover 89 % of means for normal
-returns, and 41 % for rare ones (`python -m benchmarks.ratings returns`). With fewer than `FEWEST` deals, intervals
+With few deals the bootstrap is overconfident. With five deals, its 95% intervals cover 89% of means for normal
+returns, and 41% for rare ones (`python -m benchmarks.ratings returns`). With fewer than `FEWEST` deals, intervals
 therefore come from `gymposium.records.scores.estimate_mean`.
 """
 

@@ -18,7 +18,7 @@ Model = Literal["Bradley–Terry", "Plackett–Luce"]
 
 
 class Interval(FileModel):
-    """A figure with the ends of its 95 % interval; an end that does not exist is null."""
+    """A figure with the ends of its 95% interval; an end that does not exist is null."""
 
     value: float
     low: float | None

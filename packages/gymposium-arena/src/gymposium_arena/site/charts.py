@@ -68,7 +68,7 @@ def make_means_chart(means: Mapping[str, Interval | None]) -> Chart:
 
 def make_shares_chart(rows: Mapping[str, Pairing]) -> Chart:
     """Chart shares of points in percent."""
-    ticks = [(0.0, "0"), (0.25, ""), (0.5, "50"), (0.75, ""), (1.0, "100 %")]
+    ticks = [(0.0, "0"), (0.25, ""), (0.5, "50"), (0.75, ""), (1.0, "100%")]
     axis = _Axis(0.0, 1.0)
     bars = {name: axis.make_bar(one.low, one.share, one.high) for name, one in rows.items()}
     return Chart([Tick(axis.at(value), text, value == 0.5) for value, text in ticks], bars)

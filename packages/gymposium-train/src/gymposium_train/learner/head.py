@@ -106,7 +106,7 @@ class _LogProbs(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         states, weight, bias, ids = ctx.saved_tensors
         head: Head = ctx.head
-        # sums over pieces are in float32: in bfloat16, 75 pieces would lose 1 % of the gradient
+        # sums over pieces are in float32: in bfloat16, 75 pieces would lose 1% of the gradient
         of_states, of_weight, of_bias = (
             torch.zeros_like(tensor, dtype=dtype) if wanted else None
             for tensor, dtype, wanted in zip(

@@ -181,7 +181,7 @@ def return_large_blocks() -> None:
     """Make glibc return the memory of large tensors to the system as soon as they are freed.
 
     By default, glibc raises its threshold to the sizes freed, up to 32 MiB, and takes smaller blocks from a heap that
-    fragments. With checkpointing, the peak of an update was twice the size of its tensors. This costs about 4 % of
+    fragments. With checkpointing, the peak of an update was twice the size of its tensors. This costs about 4% of
     time. Other C libraries are unaffected."""
     if sys.platform != "linux":
         return

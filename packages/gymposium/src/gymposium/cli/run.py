@@ -62,7 +62,7 @@ def command(
     resume: ResumeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play many matches between players and print each player's results with 95 % intervals.
+    """Play many matches between players and print each player's results with 95% intervals.
 
     With swapped seats, the matches in one rotation share cards and dice. The same seed gives the same matches. Win,
     draw and loss rates are shares of matches. Illegal, unparsable and cut-off rates are shares of a player's replies.

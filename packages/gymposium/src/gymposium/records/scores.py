@@ -1,4 +1,4 @@
-"""Player scores: rates and means over finished matches, with 95 % intervals."""
+"""Player scores: rates and means over finished matches, with 95% intervals."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def estimate_mean(values: Sequence[float], bounds: Bounds | None = None) -> Esti
 
     Fewer than two values, or equal values without bounds, give no interval.
 
-    With `bounds`, the interval stays within them, and covers 95 % even for small samples and rare values. Each limit is
+    With `bounds`, the interval stays within them, and covers 95% even for small samples and rare values. Each limit is
     computed with one extra value, which extends the values' range by its width (within the bounds). Equal values get
     the interval of `_bound_constant`."""
     import numpy as np
@@ -142,7 +142,7 @@ def _bound_constant(value: float, count: int, bounds: Bounds) -> Bounds:
     """Return the interval of a mean after `count` observations, all equal to `value`.
 
     If a share p of all values differs, a sample contains none of them with probability (1 - p)^count. The interval
-    assumes the p that makes this 2.5 %, with all differing values at one bound."""
+    assumes the p that makes this 2.5%, with all differing values at one bound."""
     least, most = bounds
     share = 1 - ((1 - CONFIDENCE) / 2) ** (1 / count)
     return value - share * (value - least), value + share * (most - value)

@@ -56,7 +56,7 @@ class Comparison:
     scores: list[Score]
     """Each player's score, in the order the players were given.
 
-    A score has `result_rate("win")`, `mean_return()` and others, each with a 95 % interval."""
+    A score has `result_rate("win")`, `mean_return()` and others, each with a 95% interval."""
     broken: Counter[str]
     """Number of matches that broke off without a result, by reason.
 

@@ -95,7 +95,7 @@ class Verdict:
 def judge_run(results: Mapping[str, Any]) -> Verdict | None:
     """Return the verdict on a run, based on mean returns before and after training.
 
-    Returns None if there was no training or its result is not measured yet. A difference counts if its 95 % interval,
+    Returns None if there was no training or its result is not measured yet. A difference counts if its 95% interval,
     from matches paired by deal, excludes 0."""
     evaluations, gains = results.get("evaluations", {}), results.get("gains", {})
     found: dict[VerdictKind, list[str]] = {kind: [] for kind in VerdictKind}

@@ -61,7 +61,7 @@ def rate(
     """Rate a board's players from their matches, and write results.json.
 
     Ratings are Elo points above random play, fitted to all matches at once. Games have equal weight on the joint
-    board. Intervals have 95 % confidence. Players that share a letter cannot be told apart. "≥ 310" means that the
+    board. Intervals have 95% confidence. Players that share a letter cannot be told apart. "≥ 310" means that the
     player never lost a point to lower-rated players, so only a lower bound is known. Equal records give equal files.
 
     Solo, cooperative and general-sum games have no winner. They are compared by mean return, outside the joint board.

@@ -62,7 +62,7 @@ def measure_learning(trainer: Trainer, name: str, seed: int = 0) -> TrainingOutc
 
 
 def check_learning(trainer: Trainer, name: str, seed: int = 0) -> None:
-    """Training gets at least 90 % of the way from random play to the optimum.
+    """Training gets at least 90% of the way from random play to the optimum.
 
     The optimum is the best response to random play, or in self-play a policy that is its own best response."""
     found = measure_learning(trainer, name, seed)

@@ -31,12 +31,12 @@ from gymposium.players.distribution import MoveDistribution
 SCORE = 2.24
 """Standard errors added on either side of an interval.
 
-Each bound misses the true value with a probability of at most 1.25 %, because the bounds are estimated separately."""
+Each bound misses the true value with a probability of at most 1.25%, because the bounds are estimated separately."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExploitabilityInterval:
-    """A 95 % confidence interval for an exploitability."""
+    """A 95% confidence interval for an exploitability."""
 
     low: float
     high: float

@@ -18,7 +18,7 @@ REPORT = "exploit.json"
 
 
 class Exploitability(FileModel):
-    """An exploitability: exact, a 95 % interval, or a lower bound."""
+    """An exploitability: exact, a 95% interval, or a lower bound."""
 
     low: float
     high: float | None
@@ -33,7 +33,7 @@ class Exploitability(FileModel):
 
     @classmethod
     def from_interval(cls, found: ExploitabilityInterval) -> Exploitability:
-        """Build a 95 % interval."""
+        """Build a 95% interval."""
         return cls(low=found.low, high=found.high, unknown=found.unknown)
 
 

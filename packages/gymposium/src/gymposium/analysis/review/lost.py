@@ -23,7 +23,7 @@ class LossSummary:
     """Mean loss over the judged moves."""
     low: float | None
     high: float | None
-    """`low` and `high` are the bounds of the 95 % interval for `per_move`; None with fewer than two deals."""
+    """`low` and `high` are the bounds of the 95% interval for `per_move`; None with fewer than two deals."""
     failures: int
     """Number of decisions without a legal reply by the player."""
     per_failure: float | None
