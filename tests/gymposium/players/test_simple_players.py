@@ -11,7 +11,8 @@ from gymposium.errors import GymposiumError, NoSampler
 from gymposium.games.protocol import Event
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.greedy import GreedyPlayer
-from gymposium.players.protocol import Ask, MatchContext
+from gymposium.players.protocol import Ask, MatchContext, check_plays
+from gymposium.plugins.host import host
 
 
 def matches(game: str, *players: str, count: int = 100) -> Iterator[MatchResult]:
@@ -120,3 +121,9 @@ def test_stand_draws_like_the_dealer() -> None:
 def test_each_heuristic_plays_only_its_game(name: str) -> None:
     with pytest.raises(GymposiumError, match=r"plays only \w+, not tic_tac_toe"):
         make_player(name).act([ask("tic_tac_toe", "", 0)])
+
+
+@pytest.mark.parametrize("name", [name for spec in host().opponents.values() if spec.games for name in spec.offers()])
+def test_players_made_for_some_games_refuse_others_before_the_first_move(name: str) -> None:
+    with pytest.raises(GymposiumError):
+        check_plays(make_player(name), load_game("openspiel:2048"))

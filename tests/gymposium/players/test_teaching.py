@@ -5,18 +5,20 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import pytest
 
 from gymposium.analysis.exact.optima import compute_optima_against_random
 from gymposium.analysis.exact.policy import tabulate_policy
+from gymposium.analysis.exact.size import TooLarge
 from gymposium.analysis.exact.value import compute_value
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.grammar import make_player
-from gymposium.players.protocol import Ask, MatchContext, Player, Reply
+from gymposium.players.protocol import Ask, MatchContext, Player, Reply, check_size
 from gymposium.players.teaching import CachedTeacher, ask_teacher, check_teaches, recommend_moves
 from gymposium.replies.reading import READERS
 
@@ -91,6 +93,25 @@ def test_unsuitable_teachers_are_refused(player: str, game: str, why: str) -> No
     with pytest.raises(GymposiumError, match=why):
         check_teaches(make_player(player), load_game(game))
     check_teaches(make_player("mcts-100"), load_game("kuhn_poker"))
+
+
+@pytest.mark.parametrize(("most", "refused"), [(3_990, True), (5_000, False)])
+def test_exact_refuses_games_that_are_too_large_to_teach(
+    most: int, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In tic_tac_toe, one move needs 3,964 positions, and a recommendation up to 4,489."""
+    monkeypatch.setattr("gymposium.analysis.exact.players.MOST_POSITIONS", most)
+    player, game = make_player("exact"), load_game("tic_tac_toe")
+    check_size(player, game)
+    with pytest.raises(TooLarge, match="more than 3,990") if refused else nullcontext():
+        check_teaches(player, game)
+
+
+def test_cfr_refuses_games_with_too_many_histories(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gymposium.analysis.exact.equilibrium.MOST_POSITIONS", 100)
+    check_size(make_player("cfr-1"), load_game("kuhn_poker"))
+    with pytest.raises(TooLarge, match="more than 100 histories"):
+        check_size(make_player("cfr-1"), load_game("leduc_poker"))
 
 
 class Counting(Scripted):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -35,6 +36,13 @@ def list_problems(*overrides: str, at_hand: bool = False) -> Sequence[str]:
     except BadConfig as error:
         return error.problems
     return ()
+
+
+@pytest.mark.parametrize("player", ["teacher=exact", "stages.0.opponents={exact=1}", 'evaluation.opponents=["exact"]'])
+def test_games_that_are_too_large_to_solve_are_refused(player: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gymposium.analysis.exact.players.MOST_POSITIONS", 100)
+    [found] = list_problems('games=["hex"]', player)
+    assert re.match(r"\S+: hex has more than 100 positions", found)
 
 
 def test_defaults_make_sense() -> None:
@@ -72,6 +80,7 @@ GAE = "credit.kind=gae"
         (("teacher=exact", "cold_start.budget=300"), "leaves nothing of budget=300 for reinforcement learning"),
         (("teacher=exact", 'games=["pig"]'), "teacher: pig cannot be solved"),
         (("teacher=exact", 'games=["mail"]'), "teacher: exact recommends legal moves, but mail has no list"),
+        (("teacher=expectimax-2",), "teacher: expectimax-2 plays only 2048, not tic_tac_toe"),
         (("teacher=human",), "teacher human: a person can play only one match"),
         (("teacher=expert",), "teacher: Unknown player 'expert'"),
         (("steps=0", "control=true"), "control = true: the control spends"),

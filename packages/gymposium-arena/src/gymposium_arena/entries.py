@@ -15,13 +15,20 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from gymposium.envs.table import Table
 from gymposium.errors import BadOption, BadRecord, GymposiumError
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import check_named_player, check_player, make_player
 from gymposium.players.identity import FITTED_FILES, FITTED_TO, Fact, Identity, digest_files, locate_code
-from gymposium.players.protocol import IdentifiedPlayer, Player, Repeats, check_plays, get_repeats, is_deterministic
+from gymposium.players.protocol import (
+    IdentifiedPlayer,
+    Player,
+    Repeats,
+    check_plays,
+    check_size,
+    get_repeats,
+    is_deterministic,
+)
 from gymposium.records.record import get_versions
 from gymposium.replies.prompt import PROMPT_VERSION, get_prompt
 from gymposium.util.json_file import FileModel, read_model
@@ -141,7 +148,7 @@ def make_entry(
     play one of the games."""
     entrant = make_player(player)
     for name in games:
-        _check_plays(entrant, load_game(name), tries=not own)
+        _check_plays(entrant, load_game(name), sized=not own)
     return Entry(
         number=number,
         player=player,
@@ -159,15 +166,12 @@ def make_entry(
     ).seal()
 
 
-def _check_plays(player: Player, game: Game, *, tries: bool) -> None:
-    """Raise `BadOption` if the player refuses the game.
-
-    With `tries`, also ask quick built-in players for a first move, since some notice a game's size only then."""
+def _check_plays(player: Player, game: Game, *, sized: bool) -> None:
+    """Raise `BadOption` if the player refuses the game. With `sized`, also raise it if the game is too large."""
     try:
         check_plays(player, game)
-        is_core = check_player(player.name)[0].entry_point.startswith("gymposium.")
-        if tries and is_core and get_repeats(player) == "quickly" and game.seats > 1:
-            Table(game, seats=range(1, game.seats), opponents=[player], seed=0).close()
+        if sized:
+            check_size(player, game)
     except GymposiumError as error:
         raise BadOption(f"{player.name} cannot be entered in {game.name}: {error}") from error
 

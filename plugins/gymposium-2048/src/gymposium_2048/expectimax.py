@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gymposium.errors import GymposiumError
-from gymposium.games.protocol import Style
+from gymposium.games.protocol import Game, Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.names import parse_name
@@ -42,6 +42,11 @@ class ExpectimaxPlayer:
         self.name = f"expectimax-{self.moves}"
         self._tables: LineTables | None = None
 
+    def check_game(self, game: Game) -> None:
+        """Raise `GymposiumError` for any game but 2048."""
+        if parse_name(game.name)[0] != "2048":  # openspiel:2048 omits legal moves
+            raise GymposiumError(f"{self.name} plays only 2048, not {game.name}. Choose another player.")
+
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]
 
@@ -55,8 +60,7 @@ class ExpectimaxPlayer:
         ]
 
     def _choose(self, ask: Ask) -> str:
-        if parse_name(ask.game.name)[0] != "2048":  # openspiel:2048 omits legal moves
-            raise GymposiumError(f"{self.name} plays only 2048, not {ask.game.name}. Choose another player.")
+        self.check_game(ask.game)
         from gymposium_2048.rows import compute_tables
         from gymposium_2048.search import compute_values  # imports numba, which is slow
 

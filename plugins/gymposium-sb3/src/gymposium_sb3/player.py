@@ -32,6 +32,10 @@ class Sb3Player:
         self._game: Game | None = None
         """Last game that passed the check."""
 
+    def check_game(self, game: Game) -> None:
+        """Raise `BadOption` if the policy was trained on another game."""
+        self._policy.check_game(game)
+
     def identity(self) -> Identity:
         """Return the digest of the file."""
         return Identity({self._path: digest_file(self._path)})
@@ -40,7 +44,7 @@ class Sb3Player:
         """Raise `BadOption` if the policy was trained on another game."""
         for ask in asks:
             if ask.game is not self._game:
-                self._policy.check_game(ask.game)
+                self.check_game(ask.game)
                 self._game = ask.game
         tensors = np.stack([ask.tensor().ravel() for ask in asks])
         with limit_threads(), torch.inference_mode():

@@ -14,7 +14,7 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player, reject_person
-from gymposium.players.protocol import check_plays
+from gymposium.players.protocol import check_plays, check_size
 from gymposium.players.teaching import check_teaches
 from gymposium.rewards.grammar import make_reward
 from gymposium.runs.loggers.make import check_installed, check_loggers
@@ -93,6 +93,7 @@ def _check_opponent(name: str, games: Iterable[Game]) -> None:
     reject_person("opponent", [name])
     for game in games:
         check_plays(player, game)
+        check_size(player, game)
 
 
 def _check_teacher(name: str, games: Iterable[Game]) -> None:

@@ -313,6 +313,22 @@ def check_plays(player: Player, game: Game) -> None:
         check(game)
 
 
+class SolvingPlayer(SelectivePlayer, Protocol):
+    """Optional protocol: a player that solves a game at its first move. Some games are too large."""
+
+    def check_size(self, game: Game, *, teaching: bool = False) -> None:
+        """Raise `GymposiumError` if a game that `check_game` accepts is too large, with `teaching` also for a
+        recommendation. May take as long as the first move."""
+        ...
+
+
+def check_size(player: Player, game: Game, *, teaching: bool = False) -> None:
+    """Raise `GymposiumError` if the game is too large for the player (`SolvingPlayer`)."""
+    check = getattr(player, "check_size", None)
+    if check is not None:
+        check(game, teaching=teaching)
+
+
 class DeterministicPlayer(Protocol):
     """Optional protocol: a player that says whether equal asks get equal replies.
 

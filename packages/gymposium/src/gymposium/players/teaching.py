@@ -8,7 +8,7 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.players.asking import ask_distributions, ask_player, blame_errors
 from gymposium.players.distribution import MoveDistribution, is_distribution
-from gymposium.players.protocol import Ask, DistributionPlayer, Player, TeachingPlayer, check_plays
+from gymposium.players.protocol import Ask, DistributionPlayer, Player, TeachingPlayer, check_plays, check_size
 from gymposium.replies.reading import read_reply
 
 MOST_MOVES = 2_000_000
@@ -19,13 +19,15 @@ AskTeacher = Callable[[Sequence[Ask]], list[MoveDistribution]]
 
 
 def check_teaches(player: Player, game: Game) -> None:
-    """Raise `GymposiumError` if a game does not list its legal moves, or the player does not play it."""
+    """Raise `GymposiumError` if a game does not list its legal moves, or the player does not play it. May take as long
+    as the player's first recommendation."""
     if game.spec.free_text or game.spec.tools:
         raise BadOption(
             f"{player.name} recommends legal moves, but {game.name} has no list of them. Omit the teacher, or choose "
             f"another game."
         )
     check_plays(player, game)
+    check_size(player, game, teaching=True)
 
 
 def ask_teacher(player: Player, asks: Sequence[Ask]) -> list[MoveDistribution]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from gymposium.errors import GymposiumError
-from gymposium.games.protocol import Style
+from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.names import parse_name
 from gymposium.replies.reading import READERS, Reader
@@ -55,10 +55,16 @@ class MailExpert:
     def deterministic(self) -> bool:
         return not self.shuffles
 
+    def check_game(self, game: Game) -> None:
+        """Raise `GymposiumError` for any game but `mail`."""
+        if parse_name(game.name)[0] != "mail":
+            raise GymposiumError(f"{self.name} plays only mail, not {game.name}. Choose another player.")
+
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(format_calls([self._choose_call(ask)])) for ask in asks]
 
     def _choose_call(self, ask: Ask) -> Call:
+        self.check_game(ask.game)
         text = ask.observe("full").text
         notes: _Memory | None = ask.memory.get("notes")
         if notes is None:
@@ -85,7 +91,7 @@ def make_shuffled_expert() -> MailExpert:
 def _find_target(ask: Ask, text: str) -> QuestionTarget:
     found = _QUESTION.search(text)
     asked = found and read_question(found[1])
-    if asked is None or parse_name(ask.game.name)[0] != "mail":
+    if asked is None:
         raise GymposiumError(
             f"mail-expert answers only questions about generated mailboxes, so it cannot play {ask.game.name}. Choose "
             "another player."

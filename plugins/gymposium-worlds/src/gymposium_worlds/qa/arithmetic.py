@@ -9,8 +9,9 @@ from hashlib import blake2b
 from typing import Literal
 
 from gymposium.errors import GymposiumError
-from gymposium.games.protocol import Style
+from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Repeats, Reply
+from gymposium.plugins.names import parse_name
 from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.questions import Question
 from gymposium.util.streams import stream
@@ -63,6 +64,11 @@ class ArithmeticPlayer:
     style: Style = "compact"
     repeats: Repeats = "quickly"
     deterministic = True
+
+    def check_game(self, game: Game) -> None:
+        """Raise `GymposiumError` for any game but `qa`."""
+        if parse_name(game.name)[0] != "qa":
+            raise GymposiumError(f"{self.name} plays only qa, not {game.name}. Choose another player.")
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._answer(ask)) for ask in asks]

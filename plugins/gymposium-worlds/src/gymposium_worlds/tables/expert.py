@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gymposium.errors import GymposiumError
-from gymposium.games.protocol import Style
+from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.names import parse_name
 from gymposium.replies.reading import READERS, Reader
@@ -27,14 +27,16 @@ class TablesExpert:
     deterministic = True
     repeats: Repeats = "quickly"
 
+    def check_game(self, game: Game) -> None:
+        """Raise `GymposiumError` for any game but `tables`."""
+        if parse_name(game.name)[0] != "tables":
+            raise GymposiumError(f"{self.name} plays only tables, not {game.name}. Choose another player.")
+
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose_call(ask).json) for ask in asks]
 
     def _choose_call(self, ask: Ask) -> Call:
-        if parse_name(ask.game.name)[0] != "tables":
-            raise GymposiumError(
-                f"{self.name} plays only tables, so it cannot play {ask.game.name}. Choose another player."
-            )
+        self.check_game(ask.game)
         text = ask.observe("full").text
         if "asked" in ask.memory:
             return Call("answer", {"value": _find_first_cell(text)})

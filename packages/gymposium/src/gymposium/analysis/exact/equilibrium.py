@@ -77,6 +77,12 @@ def make_sequential(game: OpenSpielGame) -> pyspiel.Game:
     return game.engine if sequential else pyspiel.convert_to_turn_based(game.engine)
 
 
+def check_histories(game: OpenSpielGame) -> None:
+    """Raise `TooLarge` if the game has too many histories."""
+    for _ in list_information_states(game, make_sequential(game)):
+        pass
+
+
 def list_information_states(game: OpenSpielGame, engine: pyspiel.Game) -> Iterator[tuple[str, State]]:
     """Yield OpenSpiel's string and gymposium's view for each information state of an engine from `make_sequential`.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 
-from gymposium.analysis.exact.equilibrium import compute_average_policy, require_solvable
+from gymposium.analysis.exact.equilibrium import check_histories, compute_average_policy, require_solvable
 from gymposium.analysis.exact.minimax import Minimax, check_solvable, list_children
 from gymposium.analysis.exact.optima import PREFER_WINS, RandomOpponent
 from gymposium.analysis.exact.policy import State
@@ -35,10 +36,15 @@ class ExactPlayer:
         self._taught: dict[tuple[Game, int], RandomOpponent] = {}
 
     def check_game(self, game: Game) -> None:
-        """Raise `TooLarge` with the reason for an unsupported kind of game. The size is checked at the first move."""
+        """Raise `TooLarge` with the reason for an unsupported kind of game."""
         check_solvable(game)
         if game.spec.utility != "zero_sum":
             raise TooLarge(f"exact does not play {game.name}, because the game is not zero-sum. Write mcts-N.")
+
+    def check_size(self, game: Game, *, teaching: bool = False) -> None:
+        """Raise `TooLarge` for a game with too many positions."""
+        if problem := _find_size_problem(game, MOST_POSITIONS, teaching=teaching):
+            raise TooLarge(problem)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(ask.rng.choice(self._find_best_moves(ask))) for ask in asks]
@@ -58,8 +64,7 @@ class ExactPlayer:
             return best
         key = (ask.game, ask.seat)
         if key not in self._taught:
-            safe = Minimax(ask.game, ask.seat, MOST_POSITIONS)
-            self._taught[key] = RandomOpponent(ask.game, ask.seat, PREFER_WINS, safe=safe, most=MOST_POSITIONS)
+            self._taught[key] = _make_taught(ask.game, ask.seat, MOST_POSITIONS)
         _, (position,) = ask.sampler.worlds(1, ask.rng)
         worth = {
             move: PREFER_WINS(self._taught[key].value(child)) for move, child in list_children(position) if move in best
@@ -74,6 +79,23 @@ class ExactPlayer:
         worth = {move: self._solved[ask.game].value(child) for move, child in list_children(position)}
         best = (max if ask.seat == 0 else min)(worth.values())
         return [move for move, value in worth.items() if value == best]
+
+
+def _make_taught(game: Game, seat: int, most: int) -> RandomOpponent:
+    """Return the values that choose among the best moves of a seat."""
+    return RandomOpponent(game, seat, PREFER_WINS, safe=Minimax(game, seat, most), most=most)
+
+
+@lru_cache(maxsize=256)
+def _find_size_problem(game: Game, most: int, *, teaching: bool) -> str | None:
+    """Return why a game is too large, or None. Cached, because a training run checks more than once."""
+    try:
+        Minimax(game, 0, most).value(game.new(0))
+        for seat in (0, 1) if teaching else ():
+            _make_taught(game, seat, most).value(game.new(0))
+    except TooLarge as reason:
+        return str(reason)
+    return None
 
 
 def _choose_uniformly(ask: Ask, chosen: Collection[str]) -> MoveDistribution:
@@ -99,8 +121,12 @@ class CfrPlayer:
         self._solved: dict[Game, Mapping[State, Mapping[int, float]]] = {}
 
     def check_game(self, game: Game) -> None:
-        """Raise `TooLarge` with the reason for an unsupported kind of game. The size is checked at the first move."""
+        """Raise `TooLarge` with the reason for an unsupported kind of game."""
         require_solvable(game)
+
+    def check_size(self, game: Game, *, teaching: bool = False) -> None:
+        """Raise `TooLarge` for a game with too many histories."""
+        check_histories(require_solvable(game))
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [
