@@ -65,7 +65,7 @@ class World:
 
     name: str
     steps: tuple[float, ...]
-    """Difference of strength between neighbouring players in each game, in natural logarithms."""
+    """Difference of strength between neighboring players in each game, in natural logarithms."""
     players: int = 6
     groups: int = 40
     seats: int = 2

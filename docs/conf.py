@@ -16,7 +16,7 @@ gc.disable()  # until all pages are read, which makes hardly any garbage
 
 import game_pages  # noqa: E402  (the line above makes these importable)
 import module_index  # noqa: E402
-import page_colours  # noqa: E402
+import page_colors  # noqa: E402
 import training_settings  # noqa: E402
 
 project = "gymposium"
@@ -31,7 +31,7 @@ html_logo = html_favicon = "../packages/gymposium-viewer/src/gymposium_viewer/st
 html_title = f"gymposium {release}"
 html_static_path = ["static"]
 html_css_files = ["docs.css"]
-_light, _dark = page_colours.css_variables()
+_light, _dark = page_colors.css_variables()
 html_theme_options = {"light_css_variables": _light, "dark_css_variables": _dark}
 
 copybutton_prompt_text = "$ "  # copy the commands, without prompts and output

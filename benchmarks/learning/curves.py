@@ -11,7 +11,7 @@ from benchmarks.learning.tasks import Task
 from benchmarks.learning.verdict import Results, measured
 
 COLUMNS = 2
-_COLOURS = ("#2563eb", "#d97706", "#059669", "#7c3aed", "#dc2626", "#0891b2")
+_COLORS = ("#2563eb", "#d97706", "#059669", "#7c3aed", "#dc2626", "#0891b2")
 
 
 def draw(tasks: list[Task], results: Results) -> Any:
@@ -31,12 +31,12 @@ def draw(tasks: list[Task], results: Results) -> Any:
 
 def _panel(axes: Any, task: Task, game: str, results: Results) -> None:
     figure, words = CURVES[find_kind(game)]
-    for (seed, found), colour in zip(measured(task, results).items(), _COLOURS, strict=False):
+    for (seed, found), color in zip(measured(task, results).items(), _COLORS, strict=False):
         seconds, values = zip(*found["curves"][game], strict=True)
-        axes.plot(seconds, values, marker=".", color=colour, label=f"seed {seed}")
+        axes.plot(seconds, values, marker=".", color=color, label=f"seed {seed}")
         if CONTROL in found["figures"]:
             control = found["cpu_seconds"]["cold_start"] + found["cpu_seconds"]["control"]
-            axes.plot(control, found["figures"][CONTROL][game][figure], marker="x", color=colour, linestyle="none")
+            axes.plot(control, found["figures"][CONTROL][game][figure], marker="x", color=color, linestyle="none")
         if RANDOM in found["figures"]:
             axes.axhline(found["figures"][RANDOM][game][figure], color="#9ca3af", linewidth=0.8, linestyle=":")
     for goal in task.goals:

@@ -79,7 +79,7 @@ PLUGINS = [
     ),
     Broken("recurses without end", "RecursionError", "def down(): down()\ndown()"),
     Broken(
-        "raises in the middle of a hook", "RuntimeError: no licence", spec(after="raise RuntimeError('no licence')")
+        "raises in the middle of a hook", "RuntimeError: no license", spec(after="raise RuntimeError('no license')")
     ),
     Broken("takes a built-in game's name", "'chess', which builtin already has", spec(game="chess")),
     Broken("prints when it is imported", "'hello' to stdout", "print('hello')" + OFFERS),

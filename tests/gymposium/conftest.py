@@ -26,7 +26,7 @@ _OPTIONS = f"{_QUIET} --disable-component-update --disable-sync".split()
 
 
 class FragileGame:
-    """Tic-tac-toe whose engine fails at a move to the centre and, after so many events, in the method `blind`."""
+    """Tic-tac-toe whose engine fails at a move to the center and, after so many events, in the method `blind`."""
 
     def __init__(self, blind: str = "", after: int = 0) -> None:
         self._game, self._blind, self._after = load_game("tic_tac_toe"), blind, after

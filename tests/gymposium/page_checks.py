@@ -21,9 +21,9 @@ TEXT, BORDER = 4.5, 3.0
 _FAINT = """
 ([text, border]) => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const rgba = (colour) => {
+  const rgba = (color) => {
     canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = colour;
+    canvas.fillStyle = color;
     canvas.fillRect(0, 0, 1, 1);
     const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
     return [r, g, b, a / 255];
@@ -44,8 +44,8 @@ _FAINT = """
   };
   const off = (element) => element.closest(":disabled, [aria-disabled=true], .sr, iframe");
   const found = new Set();
-  const check = (what, element, colour, below, least) => {
-    const has = contrast(over(rgba(colour), below), below);
+  const check = (what, element, color, below, least) => {
+    const has = contrast(over(rgba(color), below), below);
     const name = element.className.baseVal ?? element.className;
     if (has < least - 0.005) found.add(`${what} ${has.toFixed(2)}: ${element.tagName} ${name}`);
   };

@@ -370,7 +370,7 @@ for what, picture, told in (
     ("text as a picture", "<b>?</b>", "it is '<b>"),
     ("a picture without a height", Picture("<b>?</b>", 10, 0), "its size is 10 by 0"),
     (
-        "an unknown colour",
+        "an unknown color",
         Picture('<b style="color: var(--gren)">?</b>', 10, 10),
         "unknown color 'gren'",
     ),

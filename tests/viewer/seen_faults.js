@@ -1,15 +1,15 @@
 (ground) => {
   const faults = [];
-  const parse = (colour) => (colour.match(/[\d.]+/g) ?? []).map(Number);
-  const light = (colour) => {
-    const [r, g, b] = parse(colour).map((part) => (part / 255 <= 0.03928 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  const parse = (color) => (color.match(/[\d.]+/g) ?? []).map(Number);
+  const light = (color) => {
+    const [r, g, b] = parse(color).map((part) => (part / 255 <= 0.03928 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const contrast = (one, other) => {
     const [high, low] = [light(one), light(other)].sort((a, b) => b - a);
     return (high + 0.05) / (low + 0.05);
   };
-  const solid = (colour) => colour.startsWith("rgb") && parse(colour)[3] !== 0;
+  const solid = (color) => color.startsWith("rgb") && parse(color)[3] !== 0;
   const svg = document.querySelector("svg");
   const whole = svg.getBoundingClientRect();
   const beneath = (element) => {

@@ -19,9 +19,9 @@ from .served import ServedRun, mail
 
 
 def test_low_contrast_is_detected(look: Any, tmp_path: Path) -> None:
-    grey = "<p style='color: #888'>grey</p><input style='border: 1px solid #aaa'><b hidden style='color: #ddd'>x"
-    (tmp_path / "grey.html").write_text(f"<!doctype html><meta name='color-scheme' content='light'>{grey}")
-    page = look.at((tmp_path / "grey.html").as_uri())
+    gray = "<p style='color: #888'>gray</p><input style='border: 1px solid #aaa'><b hidden style='color: #ddd'>x"
+    (tmp_path / "gray.html").write_text(f"<!doctype html><meta name='color-scheme' content='light'>{gray}")
+    page = look.at((tmp_path / "gray.html").as_uri())
     assert [one.partition(":")[0] for one in faint(page)] == ["text 3.54", "border 2.32"]
 
 

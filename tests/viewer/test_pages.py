@@ -356,13 +356,13 @@ def test_nothing_is_wider_than_a_phone(serve: Any, look: Any, runs: Path, path: 
 
 
 @pytest.mark.slow
-def test_pages_follow_the_preferred_colour_scheme(serve: Any, look: Any, runs: Path) -> None:
+def test_pages_follow_the_preferred_color_scheme(serve: Any, look: Any, runs: Path) -> None:
     address = serve(runs)
-    colours = [
+    colors = [
         look.at(f"{address}matches.html", dark=dark).evaluate("getComputedStyle(document.body).backgroundColor")
         for dark in (False, True)
     ]
-    light, dark = (sum(map(int, colour.strip("rgb()").split(","))) for colour in colours)
+    light, dark = (sum(map(int, color.strip("rgb()").split(","))) for color in colors)
     assert light > 600
     assert dark < 150
 

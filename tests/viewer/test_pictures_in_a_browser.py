@@ -120,10 +120,10 @@ def test_controls_have_visible_borders(serve: Any, look: Any, tmp_path: Path, sc
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast of two colours as a browser writes them, by the formula of WCAG 2."""
+    """The contrast of two colors as a browser writes them, by the formula of WCAG 2."""
     light = []
-    for colour in (one, other):
-        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    for color in (one, other):
+        parts = [int(part) / 255 for part in re.findall(r"\d+", color)[:3]]
         linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
         light.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
     return (max(light) + 0.05) / (min(light) + 0.05)

@@ -93,8 +93,8 @@ def test_session_shows_rows_tools_and_tokens(serve: Any, look: Any, served: Serv
     expect(schema).to_contain_text('"query"')
     unlikely, likely = (first.locator(".tokens .t").nth(n) for n in (0, 1))
     assert "log-probability -2.5" in unlikely.get_attribute("title")
-    colour = "one => getComputedStyle(one).backgroundColor"
-    assert unlikely.evaluate(colour) != likely.evaluate(colour) == "rgba(0, 0, 0, 0)"
+    color = "one => getComputedStyle(one).backgroundColor"
+    assert unlikely.evaluate(color) != likely.evaluate(color) == "rgba(0, 0, 0, 0)"
 
 
 def test_client_and_model_text_is_inert(serve: Any, look: Any, served: ServedRun, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Titles of games and seats: as in the rules, with the colours of the pieces."""
+"""Titles of games and seats: as in the rules, with the colors of the pieces."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_rules_naming_sides_require_seat_names() -> None:
             assert spec.seat_names, (name, called)
 
 
-def test_seats_have_the_colours_of_their_pieces() -> None:
+def test_seats_have_the_colors_of_their_pieces() -> None:
     assert [seat_class("chess", seat) for seat in (0, 1)] == ["seat-0 black", "seat-1 white"]
     assert [seat_class("go(board_size=9)", seat) for seat in (0, 1)] == ["seat-0 black", "seat-1 white"]
     assert [seat_class("checkers", seat) for seat in (0, 1)] == ["seat-0 white", "seat-1 black"]
@@ -72,7 +72,7 @@ def test_pages_say_who_is_black(serve: Any, look: Any, tmp_path: Path) -> None:
     assert page.locator(".seats .line .who").all_inner_texts() == ["Seat 0 (Black)", "Seat 1 (White)"]
     assert "Seat 1 (White)" in page.locator("#step-0 .act h4").inner_text()
     dot = "element => getComputedStyle(element, '::before').backgroundColor"
-    colours = [one.evaluate(dot) for one in page.locator(".seats .line .who").all()]
-    assert colours == ["rgb(38, 38, 42)", "rgb(255, 255, 255)"]
+    colors = [one.evaluate(dot) for one in page.locator(".seats .line .who").all()]
+    assert colors == ["rgb(38, 38, 42)", "rgb(255, 255, 255)"]
     page = look.at(f"{address}play/new.html?game=chess")
     assert page.locator("#seat option").all_inner_texts() == ["drawn", "seat 0 (Black)", "seat 1 (White)"]

@@ -145,12 +145,12 @@ def test_groups_show_the_training_samples(serve: Any, look: Any, run: Any, tmp_p
     assert (token.inner_text(), best.locator(".given").first.inner_text()) == ("b2", "<|user|>x . o<|assistant|>")
     assert "probability 0.0821" in token.get_attribute("title")
     assert "the learner's -2.25" in token.get_attribute("title")
-    colour = "one => getComputedStyle(one).backgroundColor"
-    unlikely, certain = (best.locator(".t").nth(n).evaluate(colour) for n in (0, 1))
+    color = "one => getComputedStyle(one).backgroundColor"
+    unlikely, certain = (best.locator(".t").nth(n).evaluate(color) for n in (0, 1))
     assert unlikely != certain == "rgba(0, 0, 0, 0)"
     page.get_by_label("advantage").check()
     expect(token).not_to_have_css("background-color", unlikely)
-    assert token.evaluate(colour) == best.locator(".t").nth(1).evaluate(colour)
+    assert token.evaluate(color) == best.locator(".t").nth(1).evaluate(color)
     best.get_by_role("link", name="The match").click()
     expect(page).to_have_url(re.compile(r"matches/training/first/matches/train\.jsonl/1\.html$"))
     page.get_by_role("link", name="The tokens of this match").click()

@@ -90,7 +90,7 @@ def test_lint_names_every_workflow_and_form() -> None:
     assert [str(file) for file in files if file.relative_to(ROOT).as_posix() not in tox] == []
 
 
-def test_third_party_code_is_listed_with_its_licence() -> None:
+def test_third_party_code_is_listed_with_its_license() -> None:
     listed = (ROOT / "THIRD_PARTY.md").read_text(encoding="utf-8")
     vendored = [file.parent.relative_to(ROOT).as_posix() for file in ROOT.glob("p*/*/src/**/LICENSE*")]
     assert vendored

@@ -1,4 +1,4 @@
-"""Distribution metadata: one version, compatible sibling ranges, one licence text."""
+"""Distribution metadata: one version, compatible sibling ranges, one license text."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def test_packages_depend_in_one_direction(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PROJECTS, ids=NAMES.get)
-def test_each_distribution_has_the_licence_and_a_readme(path: Path) -> None:
-    licence = (ROOT / "LICENSE").read_text(encoding="utf-8")
-    assert (path.parent / "LICENSE").read_text(encoding="utf-8") == licence
+def test_each_distribution_has_the_license_and_a_readme(path: Path) -> None:
+    license_text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert (path.parent / "LICENSE").read_text(encoding="utf-8") == license_text
     assert project(path)["license"] == "Apache-2.0"
     assert (path.parent / project(path)["readme"]).read_text(encoding="utf-8").startswith("# ")
 

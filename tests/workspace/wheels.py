@@ -83,12 +83,12 @@ def metadata(wheel: Path) -> Message:
 
 
 def check_contents(wheel: Path) -> str:
-    """One typed package, the licence, and nothing else. Returns the distribution's name."""
+    """One typed package, the license, and nothing else. Returns the distribution's name."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-        licences = [n for n in names if n.endswith(".dist-info/licenses/LICENSE")]
-        assert len(licences) == 1, f"{wheel.name}: no LICENSE"
-        assert "Apache License" in archive.read(licences[0]).decode(), f"{wheel.name}: another licence text"
+        licenses = [n for n in names if n.endswith(".dist-info/licenses/LICENSE")]
+        assert len(licenses) == 1, f"{wheel.name}: no LICENSE"
+        assert "Apache License" in archive.read(licenses[0]).decode(), f"{wheel.name}: another license text"
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
     assert len(tops) == 1, f"{wheel.name}: more than one package: {sorted(tops)}"
     (package,) = tops
@@ -99,7 +99,7 @@ def check_contents(wheel: Path) -> str:
 
 
 def check_sdist(sdist: Path) -> None:
-    """What a wheel is built from, its licence and its readme, and nothing from outside the project."""
+    """What a wheel is built from, its license and its readme, and nothing from outside the project."""
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2].partition("/")[0] for name in archive.getnames()}
     assert names == {*SDIST}, f"{sdist.name}: holds {sorted(names)}"
@@ -108,7 +108,7 @@ def check_sdist(sdist: Path) -> None:
 def check_bounds(name: str, about: Message, ours: dict[str, Message]) -> None:
     """Python ≥ 3.11; siblings by a range that admits their version and no later minor one."""
     assert about["Requires-Python"] == ">=3.11", f"{name}: Requires-Python is {about['Requires-Python']}"
-    assert about["License-Expression"] == "Apache-2.0", f"{name}: no SPDX licence expression"
+    assert about["License-Expression"] == "Apache-2.0", f"{name}: no SPDX license expression"
     for requirement in map(Requirement, about.get_all("Requires-Dist", [])):
         if (sibling := ours.get(canonicalize_name(requirement.name))) is None:
             continue

@@ -116,8 +116,8 @@ def meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         digest=hashlib.sha256(wheel.read_bytes()).hexdigest(),
         file="tiny_model/tiny.gguf",
         file_digest=hashlib.sha256((tmp_path / "tiny.gguf").read_bytes()).hexdigest(),
-        licence="tiny_model-1.0.dist-info/LICENSE",
-        licence_name="mit",
+        license="tiny_model-1.0.dist-info/LICENSE",
+        license_name="mit",
         original="somebody/Tiny",
     )
     monkeypatch.setattr(fetching, "MODELS", {"tiny": model})

@@ -72,9 +72,9 @@ def test_generated_plugin_passes_its_own_tests(gymposium: Run, tmp_path: Path) -
     wrong_game = gymposium("run", "kuhn_poker", "--players", "card_swap-greedy,random", "-n", "1", env=environment)
     assert "card_swap-greedy plays card_swap only, not kuhn_poker" in wrong_game.stderr
     assert_its_own_tests_pass(package, environment)
-    licence = (package / "LICENSE").read_text(encoding="utf-8")
-    assert licence.startswith("MIT License")
-    assert "Ada L." in licence
+    license_text = (package / "LICENSE").read_text(encoding="utf-8")
+    assert license_text.startswith("MIT License")
+    assert "Ada L." in license_text
     readme = (package / "README.md").read_text(encoding="utf-8")
     assert '"gymposium:me/TextCardSwap-v0"' in readme
 

@@ -66,11 +66,11 @@ def test_step_penalty_is_subtracted_from_each_reward() -> None:
 
 @pytest.mark.parametrize("discount", [1.0, 0.9])
 def test_potential_shaping_shifts_every_return_equally(discount: float) -> None:
-    def centre(observation: Any, info: dict[str, Any]) -> float:
+    def center(observation: Any, info: dict[str, Any]) -> float:
         return 3.0 + len(info["legal_moves"])
 
     plain = gymnasium.make("TextTicTacToe-v0")
-    shaped = PotentialShaping(gymnasium.make("TextTicTacToe-v0"), centre, discount)
+    shaped = PotentialShaping(gymnasium.make("TextTicTacToe-v0"), center, discount)
 
     def total(rewards: list[float]) -> float:
         return sum(discount**t * reward for t, reward in enumerate(rewards))

@@ -29,7 +29,7 @@ AROUND = tuple(step for step in itertools.product((-1, 0, 1), repeat=2) if step 
 
 
 def draw_board(match: Match, seat: int) -> Board:
-    """Return the board as the full text draws it, with labelled rows and columns."""
+    """Return the board as the full text draws it, with labeled rows and columns."""
     *_, drawn = match.observe(seat).text.partition("The board:\n")
     lines = [line.split() for line in drawn.splitlines()]
     columns = next(line for line in lines if line[0] == "a")

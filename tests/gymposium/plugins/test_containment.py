@@ -208,7 +208,7 @@ def test_ctrl_c_stops_despite_the_plugin(then: str, install: Install, command: C
 def test_isolated_check_tries_each_plugin_separately(install: Install, site: Path, command: Command) -> None:
     install("ends", "import os\nif 'ENDS' in os.environ: os._exit(7)" + good("mended"))
     install("fine", good("fine_game"))
-    install("sad", "raise RuntimeError('no licence')")
+    install("sad", "raise RuntimeError('no license')")
     install("off", "raise RuntimeError('not tried')")
     install("segfault", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     switches = {"only": "ends,segfault,fine,sad,off", "GYMPOSIUM_DISABLE_PLUGINS": "off"}
@@ -217,7 +217,7 @@ def test_isolated_check_tries_each_plugin_separately(install: Install, site: Pat
     listed = {plugin["name"]: plugin for plugin in json.loads(done.stdout)["plugins"]}
     assert listed["builtin"]["status"] == listed["fine"]["status"] == "active"
     assert listed["fine"]["adds"]["games"] == ["fine_game"]
-    assert (listed["sad"]["status"], listed["sad"]["error"]) == ("broken", "RuntimeError: no licence")
+    assert (listed["sad"]["status"], listed["sad"]["error"]) == ("broken", "RuntimeError: no license")
     assert listed["off"]["status"] == "disabled"
     assert listed["ends"]["status"] == "broken"
     assert "(exit code 7)" in listed["ends"]["error"]

@@ -50,7 +50,7 @@ BROKEN = {
     "leaves": ("import sys; sys.exit('bye')", "SystemExit: bye"),
     "wrong_argument": (HEAD + "@hookimpl\ndef gymposium_games(registry):\n    yield", "registry"),
     "misspelled": (HEAD + "@hookimpl\ndef gymposium_gamse():\n    yield", "Did you mean 'gymposium_games'"),
-    "raises": (one_game("halfway", more="raise RuntimeError('no licence')"), "RuntimeError: no licence"),
+    "raises": (one_game("halfway", more="raise RuntimeError('no license')"), "RuntimeError: no license"),
     "duplicate": (one_game("tic_tac_toe"), "'tic_tac_toe', which builtin already has"),
     "same_id": (one_game("tic__tac_toe"), "TextTicTacToe-v0, which 'tic_tac_toe' of builtin already has"),
     "twice": (one_game("again", more="yield from gymposium_games()"), "'again', which this plugin already has"),
@@ -144,8 +144,8 @@ def test_broken_plugin_is_skipped_with_its_reason(
 
 
 def test_strict_mode_raises_for_broken_plugins(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install("sad", "raise RuntimeError('no licence')")
-    with pytest.raises(PluginError, match=r"'sad'.*no licence") as caught:
+    install("sad", "raise RuntimeError('no license')")
+    with pytest.raises(PluginError, match=r"'sad'.*no license") as caught:
         load(["sad"], site, monkeypatch, strict=True)
     assert isinstance(caught.value.__cause__, RuntimeError)
 

@@ -95,7 +95,7 @@ def test_errors_are_clustered_by_deal() -> None:
     values: dict[int, list[float]] = {}
     for sample, record in zip(log.samples, list_records(log.location), strict=True):
         values.setdefault(record.seed, []).append(record.returns[sample.metadata["seat"]])
-    centre = score.metrics["mean"].value
-    spread = sum(sum(value - centre for value in deal) ** 2 for deal in values.values())
+    center = score.metrics["mean"].value
+    spread = sum(sum(value - center for value in deal) ** 2 for deal in values.values())
     assert score.metrics["stderr"].value == pytest.approx((spread * 10 / 9) ** 0.5 / 20)
     assert spread > 0

@@ -102,7 +102,7 @@ def test_reply_tree_entropy_matches_hand_computation() -> None:
 
 @given(policy=st.lists(st.floats(-9, 9), min_size=5, max_size=5), legal=st.sets(st.integers(0, 4), max_size=5))
 def test_restricted_entropy_ignores_other_tokens(policy: list[float], legal: set[int]) -> None:
-    """It is that of the whole distribution, restricted and renormalised; no other logit has a gradient, and the logits
+    """It is that of the whole distribution, restricted and renormalized; no other logit has a gradient, and the logits
     as a whole are not moved up or down."""
     logits = torch.tensor([policy], dtype=torch.float64, requires_grad=True)
     among = torch.tensor([[*sorted(legal), *[-1] * (6 - len(legal))]])

@@ -211,7 +211,7 @@ def test_games_with_unbounded_returns_have_no_score(who: Who, new_cast: Any, mon
 
 
 class Fragile:
-    """Tic-tac-toe whose engine fails at a move to the centre."""
+    """Tic-tac-toe whose engine fails at a move to the center."""
 
     def __init__(self) -> None:
         self._game = load_game("tic_tac_toe")

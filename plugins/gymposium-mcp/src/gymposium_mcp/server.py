@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from gymposium.errors import GymposiumError
 from gymposium.tasks.running import start_coroutine
-from gymposium_mcp.catalogue import ToolOffer, select_tools
+from gymposium_mcp.catalog import ToolOffer, select_tools
 from gymposium_mcp.connection import Connection
 from gymposium_mcp.match_folder import MatchFolder
 from gymposium_mcp.settings import WorldSettings

@@ -14,7 +14,7 @@ from gymposium.tasks import Result, ToolGame, World, make_tool_game
 from gymposium.tasks.questions import Question, QuestionFile
 from gymposium.tasks.running import start_coroutine
 from gymposium.tasks.tools import Call, Tool
-from gymposium_mcp.catalogue import ANSWER, ToolOffer, compute_digest, describe_changes
+from gymposium_mcp.catalog import ANSWER, ToolOffer, compute_digest, describe_changes
 from gymposium_mcp.connection import Connection
 from gymposium_mcp.server import Server, get_server
 from gymposium_mcp.settings import read_world

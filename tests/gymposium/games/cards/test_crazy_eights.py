@@ -356,7 +356,7 @@ def test_unseen_cards_are_sampled_uniformly() -> None:
 
 @pytest.mark.slow
 def test_played_card_may_have_come_from_any_hidden_place() -> None:
-    """P1 draws twice and plays Tc, P0 follows, and P1 draws once more and plays 2d, the neighbour of 5c."""
+    """P1 draws twice and plays Tc, P0 follows, and P1 draws once more and plays 2d, the neighbor of 5c."""
     match = begun(
         *("draw", "draw", "Tc", "2c", "draw", "2d"), hands=(MINE, THEIRS), up=["Jc"], drawn=["Kd", "Kh", "Ks"]
     )

@@ -16,7 +16,7 @@ from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.plugins.host import host
 from gymposium.replies.reading import READERS, read_reply
 
-COLOURS = ["red", "yellow", "green", "white", "blue"]
+COLORS = ["red", "yellow", "green", "white", "blue"]
 params = st.fixed_dictionaries(
     {
         "players": st.integers(2, 5),
@@ -41,24 +41,24 @@ class RulesModel:
         params = game.params
         self.n = params["players"]
         self.size = params["hand_size"]
-        self.colours = COLOURS[: params["colors"]]
+        self.colors = COLORS[: params["colors"]]
         self.numbers = list(range(1, params["ranks"] + 1))
         self.tokens = self.hints = params["max_information_tokens"]
         self.lives = params["max_life_tokens"]
         copies = dict.fromkeys(self.numbers, 2) | {self.numbers[-1]: 1} | {1: 3}
-        self.deck = len(self.colours) * sum(copies.values())
+        self.deck = len(self.colors) * sum(copies.values())
         self.cards = iter(dealt(match))
         self.hands: list[list[str]] = [[next(self.cards) for _ in range(self.size)] for _ in range(self.n)]
         self.deck -= self.n * self.size
         self.may = [[self.anything() for _ in hand] for hand in self.hands]
-        self.stacks = {colour[0].upper(): 0 for colour in self.colours}
+        self.stacks = {color[0].upper(): 0 for color in self.colors}
         self.gone: list[str] = []
         self.past: list[str] = []
         self.seat = 0
         self.more = self.n if not self.deck else None
 
     def anything(self) -> tuple[set[str], set[int]]:
-        return {colour[0].upper() for colour in self.colours}, set(self.numbers)
+        return {color[0].upper() for color in self.colors}, set(self.numbers)
 
     def over(self) -> bool:
         return not self.lives or self.more == 0 or all(n == self.numbers[-1] for n in self.stacks.values())
@@ -74,7 +74,7 @@ class RulesModel:
         if self.hints:
             for other, hand in enumerate(self.hands):
                 if other != self.seat:
-                    moves |= {f"hint P{other} {c}" for c in self.colours if any(c[0].upper() in card for card in hand)}
+                    moves |= {f"hint P{other} {c}" for c in self.colors if any(c[0].upper() in card for card in hand)}
                     moves |= {f"hint P{other} {n}" for n in self.numbers if any(str(n) in card for card in hand)}
         return moves
 
@@ -87,11 +87,11 @@ class RulesModel:
             self.hints -= 1
             other, key = int(where[1:]), kind[0][0].upper()
             meant = [i for i, card in enumerate(self.hands[other]) if key in card]
-            for i, (colours, numbers) in enumerate(self.may[other]):
+            for i, (colors, numbers) in enumerate(self.may[other]):
                 if key.isdigit():
                     numbers &= {int(key)} if i in meant else numbers - {int(key)}
                 else:
-                    colours &= {key} if i in meant else colours - {key}
+                    colors &= {key} if i in meant else colors - {key}
             note = f"({' '.join(str(i + 1) for i in meant)})"
         else:
             place = int(where) - 1
@@ -120,7 +120,7 @@ def known(card: tuple[set[str], set[int]]) -> tuple[str, str]:
 
 
 def check_prompts(match: Match, told: RulesModel) -> None:
-    stacks = " ".join(f"{colour}{n}" for colour, n in told.stacks.items())
+    stacks = " ".join(f"{color}{n}" for color, n in told.stacks.items())
     for seat in range(told.n):
         full, compact = match.observe(seat).text, match.observe(seat, "compact").text
         lines = dict(line.split(" ", 1) for line in compact.splitlines())

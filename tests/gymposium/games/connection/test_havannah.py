@@ -28,8 +28,8 @@ def make_rows(size: int) -> list[list[str]]:
     return [[f"{LETTERS[i]}{row}" for i in range(*span)] for row, span in enumerate(spans, start=1)]
 
 
-def list_neighbours(cell: str) -> Cells:
-    """Return the neighbours: beside it, above with its own letter and the one before, below with its own letter and the
+def list_neighbors(cell: str) -> Cells:
+    """Return the neighbors: beside it, above with its own letter and the one before, below with its own letter and the
     one after."""
     column, row = LETTERS.index(cell[0]), int(cell[1:])
     places = [(-1, 0), (1, 0), (0, -1), (-1, -1), (0, 1), (1, 1)]
@@ -41,7 +41,7 @@ def reached(start: Iterable[str], allowed: Cells) -> Cells:
     seen = set(start) & allowed
     edge = list(seen)
     while edge:
-        new = (list_neighbours(edge.pop()) & allowed) - seen
+        new = (list_neighbors(edge.pop()) & allowed) - seen
         seen |= new
         edge += new
     return seen
@@ -58,7 +58,7 @@ class RulesModel:
         left, right = [row[0] for row in self.rows], [row[-1] for row in self.rows]
         sides = [top, bottom, left[:size], left[size - 1 :], right[:size], right[size - 1 :]]
         self.sides = [set(side) - self.corners for side in sides]
-        self.border = {cell for cell in self.cells if len(list_neighbours(cell) & self.cells) < 6}
+        self.border = {cell for cell in self.cells if len(list_neighbors(cell) & self.cells) < 6}
         self.board = dict.fromkeys(self.cells, ".")
 
     def wins(self, mark: str, last: str) -> str:
@@ -71,12 +71,12 @@ class RulesModel:
             return "fork"
         outside = reached(self.border, self.cells - mine)
         enclosed = self.cells - mine - outside
-        filled = {cell for cell in mine - self.border if list_neighbours(cell) <= mine}
+        filled = {cell for cell in mine - self.border if list_neighbors(cell) <= mine}
         return "ring" if enclosed or filled else ""
 
 
 def full(account: RulesModel) -> str:
-    """Draw each row between the names of its first and last cell, with each cell centred above the gap between two
+    """Draw each row between the names of its first and last cell, with each cell centered above the gap between two
     others."""
     longest = max(len(row) for row in account.rows)
     width = max(len(row[0]) for row in account.rows)
@@ -185,7 +185,7 @@ def test_rules_mention_the_parameters(size: int, swap: bool, seat: int) -> None:
     assert f"from 1 at the top to {2 * size - 1} at the bottom" in rules
     assert "So b2 touches a2 and c2, a1 and b1, b3 and c3.\n" in rules
     assert "b2 touches a1 b1 a2 c2 b3 c3" in short
-    assert list_neighbours("b2") == set("a1 b1 a2 c2 b3 c3".split()) <= RulesModel(size).cells
+    assert list_neighbors("b2") == set("a1 b1 a2 c2 b3 c3".split()) <= RulesModel(size).cells
     assert "x moves first" in rules
     assert rules.endswith(f"You play {'xo'[seat]} and move {('first', 'second')[seat]}.\n")
     assert short.endswith(f"you are {'xo'[seat]}\n")

@@ -24,8 +24,8 @@ def make_rows(size: int) -> list[list[str]]:
     return [[f"{LETTERS[i]}{row}" for i in range(size + 1 - row)] for row in range(1, size + 1)]
 
 
-def list_neighbours(cell: str) -> set[str]:
-    """Return the neighbours: beside it, above with its own letter and the one after, below with its own letter and the
+def list_neighbors(cell: str) -> set[str]:
+    """Return the neighbors: beside it, above with its own letter and the one after, below with its own letter and the
     one before."""
     column, row = LETTERS.index(cell[0]), int(cell[1:])
     places = [(-1, 0), (1, 0), (0, -1), (1, -1), (0, 1), (-1, 1)]
@@ -36,7 +36,7 @@ def joins_all_sides(board: Board, size: int, last: str) -> bool:
     mine = {cell for cell in board if board[cell] == board[last]}
     chain, edge = {last}, [last]
     while edge:
-        new = (list_neighbours(edge.pop()) & mine) - chain
+        new = (list_neighbors(edge.pop()) & mine) - chain
         chain |= new
         edge += new
     rows = make_rows(size)
@@ -100,7 +100,7 @@ def test_rules_mention_the_parameters(size: int, seat: int) -> None:
     assert f"the right (the last cell of each row, from {right} to {low})" in rules
     assert "So b2 touches a2 and c2, b1 and c1, a3 and b3.\n" in rules
     assert "b2 touches b1 c1 a2 c2 a3 b3" in short
-    assert list_neighbours("b2") == set("b1 c1 a2 c2 a3 b3".split())
+    assert list_neighbors("b2") == set("b1 c1 a2 c2 a3 b3".split())
     assert "x moves first" in rules
     assert rules.endswith(f"You play {'xo'[seat]} and move {('first', 'second')[seat]}.\n")
     assert short.endswith(f"you are {'xo'[seat]}\n")

@@ -14,7 +14,7 @@ from gymposium.games.protocol import Event
 from gymposium.replies.reading import READERS, read_reply
 
 MORRIS: OpenSpielGame = load_game("nine_mens_morris")  # type: ignore[assignment]
-COLOURS, MARKS = ("White", "Black"), "WB"
+COLORS, MARKS = ("White", "Black"), "WB"
 
 Picture = dict[tuple[int, int], str]
 """What is drawn at each place, by line and column."""
@@ -92,7 +92,7 @@ class RulesModel:
 
     def task(self) -> str:
         if self.removing:
-            return f"remove one of {COLOURS[1 - self.seat]}'s men"
+            return f"remove one of {COLORS[1 - self.seat]}'s men"
         if self.hand[self.seat]:
             return "place a man"
         return "move a man to any empty point" if len(self.men[self.seat]) == 3 else "move a man"
@@ -118,7 +118,7 @@ def check_position(match: OpenSpielMatch, account: RulesModel) -> None:
         }
         text = match.observe(seat).text
         turn = f", to {account.task()}." if match.to_move() == (seat,) else "."
-        assert text.startswith(f"You are {COLOURS[seat]}{turn} ")
+        assert text.startswith(f"You are {COLORS[seat]}{turn} ")
         assert (
             f" Turns so far: {account.turns}. Men to place: White {account.hand[0]}, Black {account.hand[1]}. "
             f"Men on the board: White {len(account.men[0])}, Black {len(account.men[1])}. "
@@ -151,7 +151,7 @@ def play(rng: random.Random, *, kind: float, every: int) -> str:
     assert match.to_move() == ()
     loser = account.loser()
     assert match.returns() == ((0.0, 0.0) if loser is None else (-1.0, 1.0) if loser == 0 else (1.0, -1.0))
-    assert f"The game is over: {'a draw' if loser is None else f'{COLOURS[1 - loser]} wins'}." in match.observe(0).text
+    assert f"The game is over: {'a draw' if loser is None else f'{COLORS[1 - loser]} wins'}." in match.observe(0).text
     if loser is None:
         return "draw"
     return "two men" if len(account.men[loser]) + account.hand[loser] == 2 else "blocked"
@@ -219,8 +219,8 @@ def test_men_in_mills_are_safe_unless_all_are() -> None:
 def test_prompts_tell_each_seat_its_side() -> None:
     assert MORRIS.new(0).to_move() == (0,)
     for seat in (0, 1):
-        assert MORRIS.rules(seat).endswith(f"You play {COLOURS[seat]} and move {('first', 'second')[seat]}.\n")
-        assert MORRIS.rules(seat, "compact").endswith(f"you are {COLOURS[seat]}\n")
+        assert MORRIS.rules(seat).endswith(f"You play {COLORS[seat]} and move {('first', 'second')[seat]}.\n")
+        assert MORRIS.rules(seat, "compact").endswith(f"you are {COLORS[seat]}\n")
         assert f"draw after {parse_limit()} turns of both players" in MORRIS.rules(seat, "compact")
 
 

@@ -40,22 +40,22 @@ def drawn(text: str, rows: int, full: bool) -> Board:
     return {(r, c): cell for r, row in enumerate(cells) for c, cell in enumerate(row)}
 
 
-def find_colour(match: Match, seat: int) -> str:
+def find_color(match: Match, seat: int) -> str:
     return match.observe(seat).text.partition("Your colour: ")[2][0]
 
 
 def check(match: Match, board: Board, taken: list[Counter[str]], made: int, params: dict[str, Any]) -> None:
-    colours = "abcdefghij"[: 2 + params["num_extra_coin_colors"]]
+    colors = "abcdefghij"[: 2 + params["num_extra_coin_colors"]]
     for seat in (0, 1):
         full, compact = match.observe(seat).text, match.observe(seat, "compact").text
         assert drawn(full, params["rows"], full=True) == drawn(compact, params["rows"], full=False) == board
         assert f"Moves made: {made} of {params['episode_length']}." in full
         assert f"move {made}/{params['episode_length']}\n" in compact
         assert full.startswith(f"You are {'xo'[seat]}{', to move' if match.to_move() == (seat,) else ''}. ")
-        assert f"your colour {find_colour(match, seat)}," in compact
+        assert f"your colour {find_color(match, seat)}," in compact
         for who, full_name, name in [(seat, "you", "you"), (1 - seat, "the other player", "other")]:
-            assert f"Collected by {full_name}: {', '.join(f'{c} {taken[who][c]}' for c in colours)}.\n" in full
-            assert f"\n{name} {' '.join(f'{c}{taken[who][c]}' for c in colours)}\n" in compact
+            assert f"Collected by {full_name}: {', '.join(f'{c} {taken[who][c]}' for c in colors)}.\n" in full
+            assert f"\n{name} {' '.join(f'{c}{taken[who][c]}' for c in colors)}\n" in compact
 
 
 @given(boards.filter(lambda params: items(params) <= params["rows"] * params["columns"]), st.randoms())
@@ -63,13 +63,13 @@ def check(match: Match, board: Board, taken: list[Counter[str]], made: int, para
 def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Random) -> None:
     game = load_game("coin_game", **params)
     rows, columns = params["rows"], params["columns"]
-    colours = "abcdefghij"[: 2 + params["num_extra_coin_colors"]]
+    colors = "abcdefghij"[: 2 + params["num_extra_coin_colors"]]
     for seat in (0, 1):
         rules = game.rules(seat)
         assert f"a grid of {rows} rows and {columns} columns" in rules
-        assert f"{len(colours)} colours, named a to {colours[-1]}, {params['num_coins_per_color']} of each" in rules
+        assert f"{len(colors)} colours, named a to {colors[-1]}, {params['num_coins_per_color']} of each" in rules
         assert f"You are {'xo'[seat]} and move {('first', 'second')[seat]}." in rules
-        assert f"you are {'xo'[seat]}; coins a to {colours[-1]}" in game.rules(seat, "compact")
+        assert f"you are {'xo'[seat]}; coins a to {colors[-1]}" in game.rules(seat, "compact")
     match = game.new(rng.randrange(2**31))
     board = drawn(match.observe(0).text, rows, full=True)
     start = Counter(board.values())
@@ -77,7 +77,7 @@ def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Ra
     assert {cell: start[cell] for cell in start if cell != "."} == {
         "x": 1,
         "o": 1,
-        **dict.fromkeys(colours, params["num_coins_per_color"]),
+        **dict.fromkeys(colors, params["num_coins_per_color"]),
     }
     taken: list[Counter[str]] = [Counter(), Counter()]
     for made in range(params["episode_length"]):
@@ -96,7 +96,7 @@ def test_play_agrees_with_the_rules_model(params: dict[str, Any], rng: random.Ra
             board |= {at: ".", to: "xo"[seat]}
     assert match.to_move() == ()
     check(match, board, taken, params["episode_length"], params)
-    own, other = find_colour(match, 0), find_colour(match, 1)
+    own, other = find_color(match, 0), find_color(match, 1)
     assert own != other
     together = taken[0] + taken[1]
     p, q, r = together[own], together[other], sum(together.values()) - together[own] - together[other]
@@ -122,15 +122,15 @@ def test_result_range_matches_the_collectable_coins(params: dict[str, Any], span
 
 
 @pytest.mark.slow
-def test_opponents_colour_is_sampled_uniformly() -> None:
+def test_opponents_color_is_sampled_uniformly() -> None:
     game, rng = load_game("coin_game", num_extra_coin_colors=3), random.Random(0)
     match = game.new(5)
     match.apply({0: "up"})
     for seat in (0, 1):
-        own = find_colour(match, seat)
-        drawn_colours = Counter(find_colour(match.resample(seat, rng), 1 - seat) for _ in range(2000))
-        assert set(drawn_colours) == set("abcde") - {own}
-        assert all(abs(number - 500) < 100 for number in drawn_colours.values())
+        own = find_color(match, seat)
+        drawn_colors = Counter(find_color(match.resample(seat, rng), 1 - seat) for _ in range(2000))
+        assert set(drawn_colors) == set("abcde") - {own}
+        assert all(abs(number - 500) < 100 for number in drawn_colors.values())
         assert match.resample(seat, rng).view(seat) == match.view(seat)
 
 

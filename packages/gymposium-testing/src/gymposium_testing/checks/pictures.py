@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree as ET
 
 from gymposium.games.pictures import Picture
-from gymposium.games.pictures.picture import COLOURS
+from gymposium.games.pictures.picture import COLORS
 from gymposium.games.protocol import Game
 from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, describe_position, shorten
 from gymposium_testing.walk import play_matches
@@ -14,7 +14,7 @@ from gymposium_testing.walk import play_matches
 _EXTERNAL = re.compile(
     r"<script|\bon\w+\s*=|javascript:|\b(?:href|src)\s*=\s*[\"']?(?!#)\w+:|url\(\s*[\"']?(?!#)\w+:", re.IGNORECASE
 )
-_COLOUR = re.compile(r"var\(\s*--([\w-]+)\s*\)")
+_COLOR = re.compile(r"var\(\s*--([\w-]+)\s*\)")
 """A color variable without a fallback."""
 _DEFINED = re.compile(r"--([\w-]+)\s*:")
 _MARGIN = 0.5
@@ -59,8 +59,8 @@ def _find_fault(picture: object) -> tuple[str, str]:
             return f"its <svg> is not well-formed ({error})", "close every element, and escape text."
         if not told:
             return "its <svg> has no aria-label", "describe what it shows, for people who cannot see it."
-    if unknown := {*_COLOUR.findall(picture.html)}.difference(_DEFINED.findall(picture.html)):
-        return f"it uses the unknown color {min(unknown)!r}", f"use one of {', '.join(sorted(COLOURS))}."
+    if unknown := {*_COLOR.findall(picture.html)}.difference(_DEFINED.findall(picture.html)):
+        return f"it uses the unknown color {min(unknown)!r}", f"use one of {', '.join(sorted(COLORS))}."
     edge = _MARGIN / 100 * max(picture.width, picture.height)
     for place in picture.places:
         inside = -edge <= place.x and place.x + place.width <= picture.width + edge

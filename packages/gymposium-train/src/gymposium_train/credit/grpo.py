@@ -48,10 +48,10 @@ def compute_group_advantages(rewards: Sequence[float], *, normalise: bool) -> li
     values = np.asarray(rewards, dtype=np.float64)
     if values.max() == values.min():
         return None
-    centred = values - values.mean()
+    centered = values - values.mean()
     if normalise:
-        centred = centred / (values.std(ddof=1) + EPSILON)
-    return [float(value) for value in centred]
+        centered = centered / (values.std(ddof=1) + EPSILON)
+    return [float(value) for value in centered]
 
 
 def share_advantages(group: Sequence[Episode], advantages: Sequence[float] | None) -> Sequence[Episode]:

@@ -41,8 +41,8 @@ class Rloo(Credit):
 
 def compute_leave_one_out(rewards: Sequence[float]) -> list[float] | None:
     """Return each reward minus the mean of the other rewards, or None if all are equal."""
-    centred, n = compute_group_advantages(rewards, normalise=False), len(rewards)
-    if centred is None:
+    centered, n = compute_group_advantages(rewards, normalise=False), len(rewards)
+    if centered is None:
         return None
     # r - (sum - r) / (n - 1) = (r - mean) n / (n - 1)
-    return [advantage * n / (n - 1) for advantage in centred]
+    return [advantage * n / (n - 1) for advantage in centered]

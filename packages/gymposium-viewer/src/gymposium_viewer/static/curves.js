@@ -7,7 +7,7 @@
   "use strict";
 
   const NAMES = { cold_start: "cold start", train: "training", control: "control" };
-  const COLOURS = ["--seat-0", "--seat-1", "--seat-2", "--seat-3", "--seat-4", "--seat-5"];
+  const COLORS = ["--seat-0", "--seat-1", "--seat-2", "--seat-3", "--seat-4", "--seat-5"];
   const INCREMENTS = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
   const DASHES = [[], [6, 3], [2, 3]];
 
@@ -38,7 +38,7 @@
     value === null || value === undefined ? "–" : Number.isInteger(value) && Math.abs(value) < 1e6 ? String(value) : value.toPrecision(4).replace(/\.?0+(?=$|e)/, "");
   const about = (name) =>
     sparing.find((one) => one.pattern.test(name)) ?? { section: "Others", what: "", unit: "", apart: false, order: words.length };
-  const styleOf = (number) => ({ colour: COLOURS[number % COLOURS.length], dash: DASHES[Math.floor(number / COLOURS.length) % DASHES.length] });
+  const styleOf = (number) => ({ color: COLORS[number % COLORS.length], dash: DASHES[Math.floor(number / COLORS.length) % DASHES.length] });
 
   /* -- the controls */
 
@@ -118,15 +118,15 @@
       const columns = [steps];
       const lines = [];
       for (const [index, values] of series.entries()) {
-        const { colour, dash } = styleOf(order.indexOf(names[index]));
+        const { color, dash } = styleOf(order.indexOf(names[index]));
         const sparse = values.filter((value) => value !== null).length < 2;
         const few = values.filter((value) => value !== null).length <= 40;
         if (raw) {
           columns.push(values);
-          lines.push({ label: names[index], stroke: css(colour) + "50", width: 1, spanGaps: true, points: { show: false } });
+          lines.push({ label: names[index], stroke: css(color) + "50", width: 1, spanGaps: true, points: { show: false } });
         }
         columns.push(raw ? ema(values, state.smooth) : values);
-        lines.push({ label: names[index], stroke: css(colour), width: 1.8, dash, spanGaps: true, main: true, points: { show: sparse || few, size: 4 } });
+        lines.push({ label: names[index], stroke: css(color), width: 1.8, dash, spanGaps: true, main: true, points: { show: sparse || few, size: 4 } });
       }
       this.main = lines.flatMap((line, index) => (line.main ? [{ column: index + 1, run: line.label }] : []));
       const key = JSON.stringify([lines.map((line) => [line.label, line.stroke, line.width]), css("--ink")]);
@@ -147,7 +147,7 @@
         const values = columns[column - 1];
         const index = at ?? values.findLastIndex((value) => value !== null);
         const value = make("span", { textContent: figure(values[index]) });
-        if (this.main.length > 1) value.style.color = `var(${styleOf([...runs.keys()].indexOf(run)).colour})`;
+        if (this.main.length > 1) value.style.color = `var(${styleOf([...runs.keys()].indexOf(run)).color})`;
         return value;
       });
       const where = at === null || at === undefined ? [] : [make("span", { className: "quiet", textContent: `${steps[at]}:` })];
@@ -246,7 +246,7 @@
         { stroke: "transparent", points: { show: false } },
         { stroke: "transparent", points: { show: false } },
         { stroke: ink, width: 2, points: { show: few, size: 6 } },
-        ...levels.map((_, index) => ({ stroke: css(COLOURS[(index + 1) % COLOURS.length]), width: 1.5, dash: [6, 4], points: { show: false } })),
+        ...levels.map((_, index) => ({ stroke: css(COLORS[(index + 1) % COLORS.length]), width: 1.5, dash: [6, 4], points: { show: false } })),
       ];
       one.plot?.destroy();
       const say = (at) => {
@@ -261,14 +261,14 @@
       one.plot = new uPlot(given, columns, one.canvas);
       say(null);
       one.key.replaceChildren(
-        ...[[curve.player, "--seat-0"], ...levels.map(([name], index) => [name, COLOURS[(index + 1) % COLOURS.length]])].map(([name, colour]) => chip(name, colour)),
+        ...[[curve.player, "--seat-0"], ...levels.map(([name], index) => [name, COLORS[(index + 1) % COLORS.length]])].map(([name, color]) => chip(name, color)),
       );
     }
   }
 
-  function chip(name, colour, dash = []) {
+  function chip(name, color, dash = []) {
     const mark = make("i", { className: dash.length ? "dashed" : "" });
-    mark.style.borderColor = `var(${colour})`;
+    mark.style.borderColor = `var(${color})`;
     return make("li", {}, mark, make("span", { className: "theirs", textContent: name }));
   }
 
@@ -299,7 +299,7 @@
     shown.textContent = `${count} of ${names.size} metrics`;
     const each = Math.max(1, ...[...runs.values()].map((run) => run.stages[state.stage]?.each ?? 1));
     if (each > 1) shown.textContent += `, each point averages ${each} steps`;
-    legend.replaceChildren(...(many ? [...runs.keys()].map((name, number) => chip(name, styleOf(number).colour, styleOf(number).dash)) : []));
+    legend.replaceChildren(...(many ? [...runs.keys()].map((name, number) => chip(name, styleOf(number).color, styleOf(number).dash)) : []));
     redraw();
   }
 

@@ -74,20 +74,20 @@ def estimate_mean(values: Sequence[float], bounds: Bounds | None = None) -> Esti
 
     if not values:
         return Estimate(math.nan, math.nan, math.nan)
-    centre = float(np.mean(values))
+    center = float(np.mean(values))
     if len(values) < 2:
-        return Estimate(centre, math.nan, math.nan)
+        return Estimate(center, math.nan, math.nan)
     if bounds is None:
         half = math.nan if min(values) == max(values) else _compute_half_width(values)
-        return Estimate(centre, centre - half, centre + half)
+        return Estimate(center, center - half, center + half)
     least, most = bounds
-    low, high = _bound_constant(centre, len(values), bounds)
+    low, high = _bound_constant(center, len(values), bounds)
     if not are_equal(values, bounds):
         lowest, highest = min(values), max(values)
         below, above = [*values, max(least, 2 * lowest - highest)], [*values, min(most, 2 * highest - lowest)]
         low = max(least, float(np.mean(below)) - _compute_half_width(below))
         high = min(most, float(np.mean(above)) + _compute_half_width(above))
-    return Estimate(centre, min(low, centre), max(high, centre))
+    return Estimate(center, min(low, center), max(high, center))
 
 
 def are_equal(values: Sequence[float], bounds: Bounds) -> bool:

@@ -126,8 +126,8 @@ GAMES = (
         ),
         parameters=(
             Parameter(name="players", default=2, low=2, high=5, help="Number of players."),
-            Parameter(name="colors", default=5, low=1, high=5, help="Number of colours, each with a stack to build."),
-            Parameter(name="ranks", default=5, low=1, high=5, help="Number of ranks in each colour."),
+            Parameter(name="colors", default=5, low=1, high=5, help="Number of colors, each with a stack to build."),
+            Parameter(name="ranks", default=5, low=1, high=5, help="Number of ranks in each color."),
             Parameter(
                 name="hand_size",
                 default=5,

@@ -11,7 +11,7 @@ from typing import Any
 import pyspiel
 
 from gymposium.errors import BadParameter, NoSampler
-from gymposium.games.cards.hanabi_history import COLOURS, Deck, HanabiHistory
+from gymposium.games.cards.hanabi_history import COLORS, Deck, HanabiHistory
 from gymposium.games.cards.hand_histories import HandHistories
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
 from gymposium.games.openspiel.wording import format_compact_facts, match_view
@@ -57,13 +57,13 @@ class Hanabi:
                 f"hands oldest card first, with what the owner may take it for, of your own only that; turns: behind a "
                 f"hint the cards that it is of, x did not fit\n"
             )
-        colours = ", ".join([f"{colour} ({colour[0].upper()})" for colour in COLOURS[: deck.colors]])
+        colors = ", ".join([f"{color} ({color[0].upper()})" for color in COLORS[: deck.colors]])
         order = ", ".join([f"P{s}" for s in range(deck.players)])
         last, example = deck.ranks, deck.kinds[0]
         other = f"P{(seat + 1) % deck.players}"
         return (
             f"Hanabi for {deck.players} players ({order}), who play together. The cards are of "
-            f"{quantity(deck.colors, 'colour')}, {colours}, with numbers from 1 to {last}: in each colour {copies}, "
+            f"{quantity(deck.colors, 'colour')}, {colors}, with numbers from 1 to {last}: in each colour {copies}, "
             f"{quantity(deck.size, 'card')} in all. Everybody holds {quantity(deck.hand_size, 'card')}. You see the "
             f"cards of all others, not your own.\n"
             f"Together you build a stack for each colour, from 1 up to {last} without gaps. The turns go in the order "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 
-COLOURS = ("red", "yellow", "green", "white", "blue")
+COLORS = ("red", "yellow", "green", "white", "blue")
 
 
 class Deck:
@@ -20,16 +20,16 @@ class Deck:
         self.copies = [3, *[2] * (ranks - 2), 1][:ranks]
         """Number of copies of each rank, from 1 up."""
         self.size = colors * sum(self.copies)
-        self.names = [f"{colour[0].upper()}{rank + 1}" for colour in COLOURS[:colors] for rank in range(ranks)]
-        self.kinds = [*COLOURS[:colors], *map(str, range(1, ranks + 1))]
+        self.names = [f"{color[0].upper()}{rank + 1}" for color in COLORS[:colors] for rank in range(ranks)]
+        self.kinds = [*COLORS[:colors], *map(str, range(1, ranks + 1))]
         """Colors and ranks that a hint may name."""
 
     def moves(self, seat: int) -> list[str]:
         """Return the names of a seat's actions. The engine numbers the other seats relative to this one."""
         places = [f"{what} {i + 1}" for what in ("discard", "play") for i in range(self.hand_size)]
         others = [f"hint P{(seat + i) % self.players} " for i in range(1, self.players)]
-        colours, numbers = self.kinds[: self.colors], self.kinds[self.colors :]
-        return [*places, *(other + kind for kinds in (colours, numbers) for other in others for kind in kinds)]
+        colors, numbers = self.kinds[: self.colors], self.kinds[self.colors :]
+        return [*places, *(other + kind for kinds in (colors, numbers) for other in others for kind in kinds)]
 
 
 class HanabiHistory:
@@ -80,9 +80,9 @@ class HanabiHistory:
             card = self.hands[self.seat].pop(int(where) - 1)
             fits = False
             if what == "play":
-                colour, rank = divmod(card, self.deck.ranks)
-                fits = self.stacks[colour] == rank
-                self.stacks[colour] += fits
+                color, rank = divmod(card, self.deck.ranks)
+                fits = self.stacks[color] == rank
+                self.stacks[color] += fits
             self._log(f"{name} {self.deck.names[card]}{'' if fits or what == 'discard' else ' x'}")
         self.seat = (self.seat + 1) % self.deck.players
         if self.turns_left is not None:

@@ -168,18 +168,18 @@ class Backgammon:
 
     def draw_picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         view = match_view(_VIEW, state.observation_string(seat))
-        places, at, colours = self._places[seat], state.board, ("one", "two")
+        places, at, colors = self._places[seat], state.board, ("one", "two")
         sides = (seat, 1 - seat)
-        held = [[(colours[who], at(who, place)) for who in sides if at(who, place)] for place in places]
+        held = [[(colors[who], at(who, place)) for who in sides if at(who, place)] for place in places]
         points = [(str(point), *(one[0] if one else ("one", 0))) for point, one in enumerate(held, start=1)]
-        bar = [(colours[who], at(who, _BAR)) for who in sides]
-        off = [(colours[who], int(view[4 + who])) for who in sides]
+        bar = [(colors[who], at(who, _BAR)) for who in sides]
+        off = [(colors[who], int(view[4 + who])) for who in sides]
         by, last = next(((by, move) for by, move in reversed(events) if by >= 0), (seat, ""))
         if by != seat:  # number the points from this seat's side
             last = re.sub(r"\d+", lambda point: str(_POINTS + 1 - int(point[0])), last)
         board = draw_stacks(points[12:], points[11::-1], bar, off, last=last)
         faces = view[2] + view[3] if state.current_player() >= 0 else ""
-        told = ", ".join([f"{name}: {count} of {colour}" for name, colour, count in points if count])
+        told = ", ".join([f"{name}: {count} of {color}" for name, color, count in points if count])
         return Picture.from_parts(board, draw_dice(faces, "Dice"), told=f"Checkers on the points: {told}")
 
 

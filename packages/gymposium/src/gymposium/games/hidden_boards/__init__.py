@@ -12,7 +12,7 @@ GAMES = (
         entry_point="gymposium.games.hidden_boards.phantom_ttt:game",
         seat_names=("x", "o"),
         best_play=(
-            "Not known exactly; equilibria have been approximated by counterfactual regret minimisation (Lanctot, "
+            "Not known exactly; equilibria have been approximated by counterfactual regret minimization (Lanctot, "
             "2013, Monte Carlo Sampling and Regret Minimization for Equilibrium Computation)."
         ),
         parameters=(

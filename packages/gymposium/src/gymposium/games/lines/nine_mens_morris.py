@@ -17,7 +17,7 @@ from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, describe_resu
 from gymposium.games.pictures import Picture, draw_disc, draw_points, find_last_turn
 from gymposium.games.protocol import Event, Style
 
-_COLOURS = ("White", "Black")
+_COLORS = ("White", "Black")
 _MARKS = "WB"
 MEN, FLYING, TURNS = 9, 3, 200
 """Men per player, greatest number of men that may fly, and number of turns until a draw (nine_mens_morris.h)."""
@@ -72,12 +72,12 @@ class NineMensMorris:
         self.move_pattern = re.compile(f"(?:{point})(?:{point})?")
 
     def rules(self, seat: int, style: Style) -> str:
-        colour = _COLOURS[seat]
+        color = _COLORS[seat]
         if style == "compact":
             return (
                 f"nine men's morris, points a1 bottom left to g7, a move is a point (to place a man, or to remove the "
                 f"opponent's) or from and to; with three men fly; draw after {TURNS} turns of both players; "
-                f"you are {colour}\n"
+                f"you are {color}\n"
             )
         return (
             f"Nine men's morris. The board has 24 points on three squares, one within another, whose sides are joined "
@@ -96,7 +96,7 @@ class NineMensMorris:
             f"A point is named by its column (a to g, from the left) and its row (1 to 7, from the bottom): a1 is "
             f"bottom left. An empty point is shown as a dot. To place or to remove a man is written as its point: d2. "
             f"A move is written as the point that the man leaves and the point that it goes to: d2d3.\n"
-            f"You play {colour} and move {ORDER[seat]}.\n"
+            f"You play {color} and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -111,10 +111,10 @@ class NineMensMorris:
             )
         drawn = "\n".join([label + line for label, line in zip(self._labels, lines)])
         turn = f", to {_describe_task(view, seat)}" if player == seat else ""
-        over = f" The game is over: {describe_result(state, _COLOURS)}." if player < 0 else ""
+        over = f" The game is over: {describe_result(state, _COLORS)}." if player < 0 else ""
         board = [men - left for men, left in zip(view.men, hand)]
         return (
-            f"You are {_COLOURS[seat]}{turn}.{over} Turns so far: {view.turns}. Men to place: White {hand[0]}, Black "
+            f"You are {_COLORS[seat]}{turn}.{over} Turns so far: {view.turns}. Men to place: White {hand[0]}, Black "
             f"{hand[1]}. Men on the board: White {board[0]}, Black {board[1]}. The board:\n{drawn}\n  {_COLUMNS}\n"
         )
 
@@ -131,7 +131,7 @@ class NineMensMorris:
 
 def _describe_task(view: MorrisView, seat: int) -> str:
     if view.removing:
-        return f"remove one of {_COLOURS[1 - seat]}'s men"
+        return f"remove one of {_COLORS[1 - seat]}'s men"
     if view.hand[seat]:
         return "place a man"
     return "move a man" if view.men[seat] > FLYING else "move a man to any empty point"

@@ -8,7 +8,7 @@ GAMES = (
     GameSpec(
         name="coin_game",
         title="The coin game",
-        summary="Collect coins of your colour and of your partner's hidden colour; both get the same result.",
+        summary="Collect coins of your color and of your partner's hidden color; both get the same result.",
         entry_point="gymposium.games.mixed_motive.coin_game:game",
         seat_names=("x", "o"),
         best_play="Not known.",
@@ -18,13 +18,13 @@ GAMES = (
             Parameter(
                 name="episode_length", default=20, low=2, high=200, help="Number of moves of both players in a match."
             ),
-            Parameter(name="num_coins_per_color", default=4, low=1, high=20, help="Coins of each colour."),
+            Parameter(name="num_coins_per_color", default=4, low=1, high=20, help="Coins of each color."),
             Parameter(
                 name="num_extra_coin_colors",
                 default=1,
                 low=1,
                 high=8,
-                help="Colours that belong to no player and cost points.",
+                help="Colors that belong to no player and cost points.",
             ),
         ),
         examples=(

@@ -35,8 +35,8 @@ class CoinGame:
         self, rows: int, columns: int, episode_length: int, num_coins_per_color: int, num_extra_coin_colors: int
     ) -> None:
         self.rows, self.columns, self.length = rows, columns, episode_length
-        self.colours, self.coins = list_letters(2 + num_extra_coin_colors), num_coins_per_color
-        self._setup = 2 + 2 + len(self.colours) * self.coins
+        self.colors, self.coins = list_letters(2 + num_extra_coin_colors), num_coins_per_color
+        self._setup = 2 + 2 + len(self.colors) * self.coins
         """Number of initial chance outcomes: two colors, two player positions, and one position per coin."""
 
     def count_moves(self, state: pyspiel.State) -> int:
@@ -44,7 +44,7 @@ class CoinGame:
         return int(state.move_number()) - self._setup
 
     def rules(self, seat: int, style: Style) -> str:
-        last = self.colours[-1]
+        last = self.colors[-1]
         if style == "compact":
             return (
                 f"coin game, {self.length} moves in all in turn, x first, you are {_MARKS[seat]}; coins a to {last}, "
@@ -54,7 +54,7 @@ class CoinGame:
             )
         return (
             f"The coin game on a grid of {self.rows} rows and {self.columns} columns. Coins lie on it in "
-            f"{len(self.colours)} colours, named a to {last}, {self.coins} of each. You and the other player each have "
+            f"{len(self.colors)} colours, named a to {last}, {self.coins} of each. You and the other player each have "
             f"a colour of your own, never the same, drawn at random. You are not told the other's. Where the coins and "
             f"players begin is random, too.\n"
             f"x and o take turns to move; x moves first. up, down, left and right go one square that way as the board "
@@ -71,22 +71,22 @@ class CoinGame:
         own, _, *lines = state.observation_string(seat).split("\n")
         counts = [line.split()[1:] for line in lines[:2]]
         board = "\n".join(lines[3 : 3 + self.rows]).translate(_DRAWN)
-        colour, made, over = self.colours[int(own)], self.count_moves(state), state.is_terminal()
+        color, made, over = self.colors[int(own)], self.count_moves(state), state.is_terminal()
         if style == "compact":
-            taken = [" ".join(map("".join, zip(self.colours, counts[s], strict=True))) for s in (seat, 1 - seat)]
+            taken = [" ".join(map("".join, zip(self.colors, counts[s], strict=True))) for s in (seat, 1 - seat)]
             end = f"result {int(state.player_return(seat))}\n" if over else ""
             return (
-                f"your colour {colour}, move {made}/{self.length}\n{board}\nyou {taken[0]}\nother {taken[1]}\n"
+                f"your colour {color}, move {made}/{self.length}\n{board}\nyou {taken[0]}\nother {taken[1]}\n"
                 f"{end}{format_legal(state, seat, self.names)}"
             )
         drawn = space_cells(board)
         mine, theirs = (
-            ", ".join([f"{name} {number}" for name, number in zip(self.colours, counts[s], strict=True)])
+            ", ".join([f"{name} {number}" for name, number in zip(self.colors, counts[s], strict=True)])
             for s in (seat, 1 - seat)
         )
         end = f"The match is over. You both get {int(state.player_return(seat))}.\n" if over else ""
         return (
-            f"You are {_MARKS[seat]}{describe_turn(state, seat)}. Your colour: {colour}. Moves made: {made} of "
+            f"You are {_MARKS[seat]}{describe_turn(state, seat)}. Your colour: {color}. Moves made: {made} of "
             f"{self.length}. The board:\n"
             f"{drawn}\nCollected by you: {mine}.\nCollected by the other player: {theirs}.\n{end}"
         )
@@ -97,7 +97,7 @@ class CoinGame:
         y, x = next((y, row.index(_MARKS[seat])) for y, row in enumerate(rows) if _MARKS[seat] in row)
         steps = {(x, y - 1): "up", (x, y + 1): "down", (x - 1, y): "left", (x + 1, y): "right", (x, y): "stand"}
         places = [[steps.get((i, j), "") for i in range(self.columns)] for j in range(self.rows)]
-        coins = {colour: draw_tile(colour, "mark") for colour in self.colours}
+        coins = {color: draw_tile(color, "mark") for color in self.colors}
         board = draw_grid(rows, {**_PLAYERS, **coins}, places=places)
         mine, theirs = lines[1 + self.rows], lines[2 + self.rows]
         told = f"{lines[0]}; the board, row by row from the top: {' '.join(rows)}"
@@ -111,7 +111,7 @@ class CoinGameGame(OpenSpielGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         words = CoinGame(**params)
-        items, squares = 2 + len(words.colours) * words.coins, words.rows * words.columns
+        items, squares = 2 + len(words.colors) * words.coins, words.rows * words.columns
         if items > squares:
             raise BadParameter(
                 f"Two players and {items - 2} coins do not fit on {squares} squares. Enlarge the board, or choose "
@@ -122,7 +122,7 @@ class CoinGameGame(OpenSpielGame):
         # The engine's bound is the number of coins squared, as if all had one color (coin_game.cc, MaxUtility).
         most = min(words.coins, words.length)
         more = min(words.coins, words.length - most)
-        bad = min((len(words.colours) - 2) * words.coins, words.length)
+        bad = min((len(words.colors) - 2) * words.coins, words.length)
         self.utility_range = (float(-(bad**2)), float(most**2 + more**2))
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
@@ -131,7 +131,7 @@ class CoinGameGame(OpenSpielGame):
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Redraw the partner's color. Nothing else is hidden, and no move depends on it."""
         history, other = match.state.history(), 1 - seat
-        history[other] = rng.choice([c for c in range(len(self.wording.colours)) if c != history[seat]])
+        history[other] = rng.choice([c for c in range(len(self.wording.colors)) if c != history[seat]])
         return self.world(match, history, rng)
 
 

@@ -239,8 +239,8 @@ def draw_edges(
         across = name[0] != next(letter for letter in name[1:] if letter.isalpha())
         end = f"h{trim(step)}" if across else f"v{trim(step)}"
         if name in drawn:
-            colour, thick = ("mark-line", 6) if name in new else ("ink", 4)
-            svg.append(f'<path d="M{trim(x)} {trim(y)}{end}" stroke="var(--{colour})" stroke-width="{thick}"/>')
+            color, thick = ("mark-line", 6) if name in new else ("ink", 4)
+            svg.append(f'<path d="M{trim(x)} {trim(y)}{end}" stroke="var(--{color})" stroke-width="{thick}"/>')
         else:
             svg.append(f'<path d="M{trim(x)} {trim(y)}{end}" stroke="var(--line)" stroke-dasharray="2 5"/>')
         near = min(12.0, step * 0.25)

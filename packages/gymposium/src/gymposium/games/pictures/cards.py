@@ -93,14 +93,12 @@ def _draw_card(card: str, marked: bool, wide: float, covered: bool = False) -> s
     fill, line, thick = ("mark", "mark-line", 2.0) if marked else ("card", "line", 1.2)
     back = draw_box(0, 0, wide, _HIGH, fill, line, thick=thick)
     if len(card) == 2 and card[1] in _SUITS and card[0] in "23456789TJQKA":
-        colour, path = _SUITS[card[1]]
+        color, path = _SUITS[card[1]]
         rank = "10" if card[0] == "T" else card[0]
         x, y, size = (wide - 18, 4, 14) if covered else (wide / 2 - 9, 28, 18)
-        suit = f'<path transform="translate({trim(x)} {y}) scale({size})" d="{path}" fill="var(--{colour})"/>'
+        suit = f'<path transform="translate({trim(x)} {y}) scale({size})" d="{path}" fill="var(--{color})"/>'
         return (
-            back
-            + (draw_text(11, 12, rank, 15, colour) if covered else draw_text(wide / 2, 15, rank, 20, colour))
-            + suit
+            back + (draw_text(11, 12, rank, 15, color) if covered else draw_text(wide / 2, 15, rank, 20, color)) + suit
         )
     return back + draw_text(wide / 2, _HIGH / 2, card, min(20.0, 1.5 * wide / max(len(card), 1)), "ink")
 

@@ -68,10 +68,10 @@ def _draw_cells(cell: str, at: Iterable[tuple[float, float]], look: str) -> str:
     return f"<g {look}>{''.join(uses)}</g>"
 
 
-def _draw_dots(at: Sequence[tuple[float, float]], size: float, colour: str) -> str:
+def _draw_dots(at: Sequence[tuple[float, float]], size: float, color: str) -> str:
     """Return markup for round dots of one color: zero-length lines with round ends."""
     path = "".join([f"M{x:.1f} {y:.1f}h0" for x, y in at])
-    look = f'fill="none" stroke="var(--{colour})" stroke-width="{trim(size)}" stroke-linecap="round"'
+    look = f'fill="none" stroke="var(--{color})" stroke-width="{trim(size)}" stroke-linecap="round"'
     return f'<path d="{path}" {look}/>' if path else ""
 
 

@@ -29,7 +29,7 @@ svg { --square: #f6f3ec; --dark: #ded5c4; --line: #766d5e; --name: #57514a; --in
 }
 </style>"""
 
-COLOURS = frozenset(re.findall(r"--([\w-]+):", _STYLE))
+COLORS = frozenset(re.findall(r"--([\w-]+):", _STYLE))
 """Names of the picture colors. A picture uses them as `var(--one)` and so on."""
 _WORD = re.compile(r"\w+")
 
@@ -130,10 +130,10 @@ def _make_id(drawing: str) -> str:
     return f"d{crc32(drawing.encode()):x}"
 
 
-def draw_text(x: float, y: float, words: str, size: float, colour: str = "name", *, anchor: str = "middle") -> str:
+def draw_text(x: float, y: float, words: str, size: float, color: str = "name", *, anchor: str = "middle") -> str:
     """Return markup for one line of text, centered on `y`, in a picture color."""
     return (
-        f'<text x="{trim(x)}" y="{trim(y)}" font-size="{trim(size)}" fill="var(--{colour})" '
+        f'<text x="{trim(x)}" y="{trim(y)}" font-size="{trim(size)}" fill="var(--{color})" '
         f'text-anchor="{anchor}" dominant-baseline="central">{escape(words)}</text>'
     )
 

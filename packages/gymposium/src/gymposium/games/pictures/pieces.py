@@ -17,13 +17,13 @@ def draw_ring() -> str:
     return '<circle cx=".5" cy=".5" r=".27" fill="none" stroke="var(--two)" stroke-width=".12"/>'
 
 
-def draw_disc(colour: str, label: str = "", radius: float = 0.38) -> str:
+def draw_disc(color: str, label: str = "", radius: float = 0.38) -> str:
     """Return the drawing of a disc with a short label.
 
-    `colour` is one of the picture colors one, two, three, white and black."""
+    `color` is one of the picture colors one, two, three, white and black."""
     shape = f'cx=".5" cy=".5" r="{trim(radius)}"'
-    drawn = f'<circle {shape} fill="var(--{colour})" stroke="var(--edge)" stroke-width=".035"/>'
-    ink = "var(--black)" if colour == "white" else "var(--square)" if colour != "black" else "var(--white)"
+    drawn = f'<circle {shape} fill="var(--{color})" stroke="var(--edge)" stroke-width=".035"/>'
+    ink = "var(--black)" if color == "white" else "var(--square)" if color != "black" else "var(--white)"
     if not label:
         return drawn
     return (
@@ -32,11 +32,11 @@ def draw_disc(colour: str, label: str = "", radius: float = 0.38) -> str:
     )
 
 
-def draw_glyph(sign: str, colour: str) -> str:
+def draw_glyph(sign: str, color: str) -> str:
     """Return the drawing of an outlined character in a picture color."""
     # U+FE0E requests text instead of a color emoji
     return (
-        f'<text x=".5" y=".79" font-size=".82" text-anchor="middle" fill="var(--{colour})" stroke="var(--edge)" '
+        f'<text x=".5" y=".79" font-size=".82" text-anchor="middle" fill="var(--{color})" stroke="var(--edge)" '
         f'stroke-width=".03" paint-order="stroke">{escape(sign)}&#xfe0e;</text>'
     )
 

@@ -63,7 +63,7 @@ def draw_stacks(
     found: list[PicturePlace] = []
     for row, points in enumerate((upper, lower)):
         base, way = (19.0, 1) if row == 0 else (17 + 2 * high, -1)
-        for place, (name, colour, count) in enumerate(points):
+        for place, (name, color, count) in enumerate(points):
             x = 1 + (place + (place >= half)) * step
             fill, line = ("mark", "mark-line") if name in marked else ("dark" if place % 2 else "square", "line")
             svg.append(
@@ -71,26 +71,26 @@ def draw_stacks(
                 f'{trim(base + way * 118)}z" fill="var(--{fill})" stroke="var(--{line})"/>'
             )
             svg.append(draw_text(x + step / 2, 9 if row == 0 else 2 * high + 27, name, 12))
-            svg += _draw_stack(x + step / 2, base, way, r, colour, count)
+            svg += _draw_stack(x + step / 2, base, way, r, color, count)
             found.append(PicturePlace(name, x, 18 + row * high, step, high))
     for column, name, piles in ((half, "bar", bar), (len(lower) + 1, "off", off)):
         x = 1 + column * step
         svg.append(draw_box(x, 18, step, 2 * high, "dark"))
         svg.append(draw_text(x + step / 2, 9, name, 12))
-        for way, (colour, count) in zip((-1, 1), piles):
-            svg += _draw_stack(x + step / 2, 18 + high + way * 40, way, r, colour, count)
+        for way, (color, count) in zip((-1, 1), piles):
+            svg += _draw_stack(x + step / 2, 18 + high + way * 40, way, r, color, count)
         found.append(PicturePlace(name, x, 18, step, 2 * high))
     return PicturePart("".join(svg), 2 * high + 36, tuple(found))
 
 
-def _draw_stack(x: float, base: float, way: int, r: float, colour: str, count: int) -> list[str]:
+def _draw_stack(x: float, base: float, way: int, r: float, color: str, count: int) -> list[str]:
     """Return a stack of checkers that grows up or down from its base.
 
     It shows at most five, with a count if there are more."""
     shown = min(count, 5)
     drawn = [
         f'<circle cx="{trim(x)}" cy="{trim(base + way * (r + 1 + place * 2 * r))}" r="{trim(r)}" '
-        f'fill="var(--{colour})" stroke="var(--edge)"/>'
+        f'fill="var(--{color})" stroke="var(--edge)"/>'
         for place in range(shown)
     ]
     if count > shown:

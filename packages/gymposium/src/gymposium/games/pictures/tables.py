@@ -71,13 +71,13 @@ def draw_table(
 def draw_score_track(scores: Sequence[tuple[str, float, str]], most: float) -> PicturePart:
     """Return score bars from 0 to `most`. Each has a label, a value, and a picture color."""
     svg = []
-    for row, (label, value, colour) in enumerate(scores):
+    for row, (label, value, color) in enumerate(scores):
         y = row * 42.0
         full = max(0.0, min(1.0, value / most)) * (WIDTH - 2)
         svg.append(draw_text(0, y + 9, f"{label}: {value:g}", 13, "ink", anchor="start"))
         svg.append(draw_box(1, y + 19, WIDTH - 2, 16, "square"))
         if full:
-            svg.append(f'<rect x="1" y="{trim(y + 20)}" width="{trim(full)}" height="14" fill="var(--{colour})"/>')
+            svg.append(f'<rect x="1" y="{trim(y + 20)}" width="{trim(full)}" height="14" fill="var(--{color})"/>')
     return PicturePart("".join(svg), 42.0 * len(scores))
 
 

@@ -31,7 +31,7 @@ from gymposium.games.pictures import Picture, draw_disc
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
-_COLOURS = ("White", "Black")
+_COLORS = ("White", "Black")
 _PIECES = str.maketrans("o8+*", "wWbB")
 """Translation of the engine's symbols for men and kings to ours."""
 _FILLED, QUIET = 3, 40
@@ -59,12 +59,12 @@ class Checkers:
         self.move_pattern = re.compile(f"[{list_letters(columns)}]{build_row_pattern(rows)}" * 2)
 
     def rules(self, seat: int, style: Style) -> str:
-        colour, way = _COLOURS[seat], ("up", "down")[seat]
+        color, way = _COLORS[seat], ("up", "down")[seat]
         if style == "compact":
             return (
                 f"checkers, row 1 at the bottom, men w b, kings W B, a move is from and to, each jump a move of its "
                 f"own, captures compulsory, draw after {QUIET} moves of both players without one, "
-                f"you are {colour}, men move {way}\n"
+                f"you are {color}, men move {way}\n"
             )
         white, black = self.men
         row = 2 + self.rows % 2  # a row where column b has a playable square
@@ -88,7 +88,7 @@ class Checkers:
             f"piece "
             f"leaves and the square that it goes to: b{row}c{row + 1} is a step, b{row}d{row + 2} a jump. An empty "
             f"square is shown as a dot.\n"
-            f"You play {colour} and move {ORDER[seat]}; your men move {way} the board.\n"
+            f"You play {color} and move {ORDER[seat]}; your men move {way} the board.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
@@ -99,11 +99,11 @@ class Checkers:
             on = f"go on {jumping}\n" if jumping else ""
             return f"{drawn}\n{columns}\nquiet {quiet}\n{on}{format_legal(state, seat, self.names)}"
         player = state.current_player()
-        over = f" The game is over: {describe_result(state, _COLOURS)}." if player < 0 else ""
+        over = f" The game is over: {describe_result(state, _COLORS)}." if player < 0 else ""
         who = "You" if player == seat else "Your opponent"
         on = f" {who} must go on jumping with the piece on {jumping}." if jumping else ""
         return (
-            f"You are {_COLOURS[seat]}{describe_turn(state, seat)}.{over}{on} Moves since the last capture: {quiet}. "
+            f"You are {_COLORS[seat]}{describe_turn(state, seat)}.{over}{on} Moves since the last capture: {quiet}. "
             f"The "
             f"board:\n"
             f"{drawn}\n{_render_row(columns, self._label, style)}\n"

@@ -22,7 +22,7 @@ from gymposium.games.pictures import Picture, draw_glyph, draw_grid, find_last_t
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
-_COLOURS = ("Black", "White")
+_COLORS = ("Black", "White")
 _QUIET, _MAX_TIMES = 100, 3
 """Number of moves without a capture or pawn move until a draw, and number of occurrences of a position until a draw
 (chess.cc)."""
@@ -30,8 +30,8 @@ _CASTLING = {"K": "e1g1", "Q": "e1c1", "k": "e8g8", "q": "e8c8"}
 _ENDS = {"e1": "KQ", "h1": "K", "a1": "Q", "e8": "kq", "h8": "k", "a8": "q"}
 """Castling rights that a move from or to each square ends, in FEN letters."""
 _PIECES = {
-    name: draw_glyph(sign, colour)
-    for names, colour in (("kqrbnp", "black"), ("KQRBNP", "white"))
+    name: draw_glyph(sign, color)
+    for names, color in (("kqrbnp", "black"), ("KQRBNP", "white"))
     for name, sign in zip(names, "♚♛♜♝♞♟")
 }
 _TWO_SQUARES = re.compile(r"([a-h])(?:2\1[4]|7\1[5])")
@@ -109,16 +109,16 @@ class Chess:
         return [str(move(a, board).to_lan()) if name[4:] == "q" else name for a, name in zip(actions, names)]
 
     def rules(self, seat: int, style: Style) -> str:
-        colour = _COLOURS[seat]
+        color = _COLORS[seat]
         if style == "compact":
             return (
-                f"chess, you are {colour}; the position as FEN, and the moves since the last capture, pawn move or "
+                f"chess, you are {color}; the position as FEN, and the moves since the last capture, pawn move or "
                 f"lost right to castle, with it; a move is from, to and the letter of a promotion (UCI); draw "
                 f"when a position occurs {_MAX_TIMES} times, or after {_QUIET} moves of both players without "
                 f"capture or "
                 f"pawn move\n"
             )
-        return f"{_RULES}You play {colour} and move {('second', 'first')[seat]}, {('down', 'up')[seat]} the board.\n"
+        return f"{_RULES}You play {color} and move {('second', 'first')[seat]}, {('down', 'up')[seat]} the board.\n"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         fen, times = self.format_fen(state), self.count_repetitions(state)
@@ -132,7 +132,7 @@ class Chess:
         over = f" The game is over: {_describe_result(state)}." if state.is_terminal() or times >= _MAX_TIMES else ""
         turn = "" if over else describe_turn(state, seat)
         return (
-            f"You are {_COLOURS[seat]}{turn}.{over} Move {number}. The board:\n{drawn}\n"
+            f"You are {_COLORS[seat]}{turn}.{over} Move {number}. The board:\n{drawn}\n"
             f"  a b c d e f g h\n"
             f"Rights to castle: {' '.join([_CASTLING[right] for right in rights if right != '-']) or 'none'}. "
             f"En passant square: {passed if passed != '-' else 'none'}. "
@@ -217,7 +217,7 @@ class Chess:
 def _describe_result(state: pyspiel.State) -> str:
     for seat, value in enumerate(state.returns()):
         if value < 0:
-            return f"{_COLOURS[seat]} is checkmated"
+            return f"{_COLORS[seat]} is checkmated"
     return "a draw"
 
 

@@ -16,7 +16,7 @@ GAMES = (
     GameSpec(
         name="clobber",
         title="Clobber",
-        summary="Capture a neighbouring piece with each move; the player who cannot move loses.",
+        summary="Capture a neighboring piece with each move; the player who cannot move loses.",
         entry_point="gymposium.games.territory.clobber:game",
         seat_names=("o", "x"),
         best_play=(

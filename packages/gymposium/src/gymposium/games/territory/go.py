@@ -16,7 +16,7 @@ from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _MARKS = "XO"
-_COLOURS = ("black", "white")
+_COLORS = ("black", "white")
 _COLUMNS = "ABCDEFGHJKLMNOPQRST"
 
 
@@ -67,7 +67,7 @@ class Go:
             f"draw.\n"
             f"A point is named by its column ({columns}) and its row (1 to {size} from the bottom): A1 is bottom left, "
             f"{last}{size} top right. An empty point is shown as a dot.\n"
-            f"You play {_MARKS[seat]} ({_COLOURS[seat]}) and move {ORDER[seat]}.\n"
+            f"You play {_MARKS[seat]} ({_COLORS[seat]}) and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:

@@ -13,7 +13,7 @@ CARDS = [f"{rank}{suit}" for rank in RANKS for suit in SUITS]
 MOVES = [*CARDS, "pass", *SUITS.values(), "alone", "partner"]
 """Action names by engine number."""
 PASS, ALONE = MOVES.index("pass"), MOVES.index("alone")
-_COLOUR = {"c": "s", "s": "c", "d": "h", "h": "d"}
+_COLOR = {"c": "s", "s": "c", "d": "h", "h": "d"}
 DEALT = 21
 """Index of the upcard in the history, after the choice of dealer and twenty dealt cards."""
 
@@ -24,8 +24,8 @@ def _make_order(trump: str) -> CardOrder:
     The jack of trumps is highest. The other jack of its color comes next and counts as a trump."""
     suit = {card: card[1] for card in CARDS}
     height = {card: RANKS.index(card[0]) for card in CARDS}
-    suit["J" + _COLOUR[trump]] = trump
-    height["J" + trump], height["J" + _COLOUR[trump]] = len(RANKS) + 1, len(RANKS)
+    suit["J" + _COLOR[trump]] = trump
+    height["J" + trump], height["J" + _COLOR[trump]] = len(RANKS) + 1, len(RANKS)
     return CardOrder(suit, height, trump)
 
 

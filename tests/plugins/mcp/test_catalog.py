@@ -11,7 +11,7 @@ from tests.plugins.mcp.making import write_world
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.tasks.tools import Tool
-from gymposium_mcp.catalogue import compute_digest, describe_changes, select_tools
+from gymposium_mcp.catalog import compute_digest, describe_changes, select_tools
 from gymposium_mcp.settings import WorldSettings, read_world
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
