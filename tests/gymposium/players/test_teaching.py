@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from gymposium.analysis.exact.value import compute_value
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
+from gymposium.players.asking import get_blame_note
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, MatchContext, Player, Reply, check_size
@@ -59,17 +61,28 @@ def test_recommendations_are_probabilities(odds: tuple[float, ...]) -> None:
         def teach(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
             return [MoveDistribution(("pass", "bet"), odds, 1.0, None) for _ in asks]
 
-    with pytest.raises(ValueError, match=r"scripted recommends .* which add up to 1, or zeros"):
+    with pytest.raises(ValueError, match=r"player scripted returned the probabilities .* which add up to 1, or zeros"):
         recommend(Wrong("bet"), load_game("kuhn_poker"))
 
 
-def test_every_ask_gets_a_recommendation() -> None:
-    class Silent(Scripted):
-        def teach(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
-            return []
-
-    with pytest.raises(ValueError, match="recommends moves at 0 of 1 asks"):
-        recommend(Silent("bet"), load_game("kuhn_poker"))
+@pytest.mark.parametrize("what", ["teach", "distributions"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        {},
+        [],
+        ["bet"],
+        [None],
+        [MoveDistribution(None, (1.0,), 1.0, None)],  # type: ignore[arg-type]
+        [MoveDistribution(("pass", "bet"), ("0", "1"), 1.0, None)],  # type: ignore[arg-type]
+    ],
+)
+def test_invalid_recommendations_are_blamed_on_the_teacher(what: str, wrong: Any) -> None:
+    invalid = type("Invalid", (Scripted,), {what: lambda self, asks: wrong})
+    with pytest.raises((TypeError, ValueError), match=r"^player scripted (returned|was asked)") as raised:
+        recommend(invalid("bet"), load_game("kuhn_poker"))
+    assert get_blame_note(raised.value) == f"The player 'scripted' failed in {__file__}."
 
 
 def test_likeliest_moves_share_the_highest_probability() -> None:
@@ -159,7 +172,7 @@ def test_recommendations_cover_the_legal_moves() -> None:
         def teach(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
             return [recommend_moves(["call"], [1.0]) for _ in asks]
 
-    with pytest.raises(ValueError, match="scripted recommends one of"):
+    with pytest.raises(ValueError, match=r"player scripted returned a distribution over .* legal moves are"):
         recommend(Wrong("bet"), load_game("kuhn_poker"))
 
 

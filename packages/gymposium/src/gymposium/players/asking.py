@@ -7,10 +7,11 @@ import math
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any, get_args
 
 from gymposium.errors import is_actionable
-from gymposium.players.distribution import MoveDistribution
+from gymposium.players.distribution import MoveDistribution, is_distribution
 from gymposium.players.protocol import Ask, DistributionPlayer, FinishReason, Player, Reply, Usage
 from gymposium.util.visible import quantity
 
@@ -29,12 +30,13 @@ def ask_player(player: Player, asks: Sequence[Ask]) -> list[Reply]:
             raise
 
 
-def ask_distributions(player: DistributionPlayer, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
+def ask_distributions(player: DistributionPlayer, asks: Sequence[Ask]) -> list[MoveDistribution]:
     """Return the player's distributions over its moves for these asks, in order.
 
-    Without asks, the player is not called. Raises any exception from the player."""
+    Without asks, the player is not called. Raises any exception from the player, and the errors of
+    `check_distributions`."""
     with blame_errors(player):
-        return player.distributions(asks) if asks else ()
+        return check_distributions(player, player.distributions(asks), asks) if asks else []
 
 
 @contextmanager
@@ -50,7 +52,7 @@ def blame_errors(player: Player | DistributionPlayer) -> Iterator[None]:
                 f"it ended the program (SystemExit: {stop}), but should raise another exception"
             ) from stop
     except Exception as error:
-        blame(error, getattr(player, "name", type(player).__name__), type(player))
+        blame(error, _get_name(player), type(player))
         raise
 
 
@@ -101,6 +103,44 @@ def check_replies(player: Player, replies: Any, count: int) -> list[Reply]:
         if wrong := _find_fault(reply):
             raise TypeError(f"player {player.name} returned {wrong}")
     return list(replies)
+
+
+def check_distributions(player: object, found: Any, asks: Sequence[Ask]) -> list[MoveDistribution]:
+    """Return the distributions as a list.
+
+    Raises `TypeError` unless there is one `MoveDistribution` per ask, and `ValueError` unless it has a probability for
+    each legal move, in order. They add up to 1, or all are 0."""
+    if not isinstance(found, Sequence) or len(found) != len(asks):
+        raise TypeError(
+            f"player {_get_name(player)} was asked for {quantity(len(asks), 'distribution')} but returned "
+            f"{_name_type(found)}. Return one MoveDistribution per ask"
+        )
+    for ask, one in zip(asks, found, strict=True):
+        if not isinstance(one, MoveDistribution):
+            raise TypeError(f"player {_get_name(player)} returned {_name_type(one)} instead of a MoveDistribution")
+        moves: Any = one.moves
+        if not isinstance(moves, Sequence) or list(moves) != ask.legal_moves:
+            raise ValueError(
+                f"player {_get_name(player)} returned a distribution over {moves}, but the legal moves are "
+                f"{ask.legal_moves}. Return a probability for each legal move, in order"
+            )
+        if not _are_probabilities(one.probabilities, len(moves)):
+            raise ValueError(
+                f"player {_get_name(player)} returned the probabilities {one.probabilities} of {moves}. Return one "
+                f"for each move, which add up to 1, or zeros for no legal move"
+            )
+    return list(found)
+
+
+def _are_probabilities(odds: Any, count: int) -> bool:
+    """Return whether these are `count` probabilities that add up to 1 or are all 0."""
+    if not isinstance(odds, Sequence) or len(odds) != count or not all(isinstance(one, Real) for one in odds):
+        return False
+    return is_distribution(odds) or not any(odds)
+
+
+def _get_name(player: object) -> str:
+    return str(getattr(player, "name", type(player).__name__))
 
 
 def _find_fault(reply: Any) -> str | None:

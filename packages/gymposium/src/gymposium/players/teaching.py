@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
-from gymposium.players.asking import ask_distributions, ask_player, blame_errors
-from gymposium.players.distribution import MoveDistribution, is_distribution
+from gymposium.players.asking import ask_distributions, ask_player, blame_errors, check_distributions
+from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, DistributionPlayer, Player, TeachingPlayer, check_plays, check_size
 from gymposium.replies.reading import read_reply
 
@@ -35,31 +35,17 @@ def ask_teacher(player: Player, asks: Sequence[Ask]) -> list[MoveDistribution]:
 
     A `TeachingPlayer` recommends a distribution. Other players recommend what they play: their move probabilities if
     they know them (`DistributionPlayer`), else the move that they reply. All probabilities are 0 if a player has no
-    recommendation, for example after an illegal reply. Raises any exception from the player, and `ValueError` for a
-    distribution over anything but the legal moves."""
+    recommendation, for example after an illegal reply. Raises any exception from the player, and the errors of
+    `check_distributions`."""
+    if not asks:
+        return []
     if isinstance(player, TeachingPlayer):
         with blame_errors(player):
-            found = [*player.teach(asks)] if asks else []
-    elif isinstance(player, DistributionPlayer):
-        found = [*ask_distributions(player, asks)]
-    else:
-        replies = ask_player(player, asks) if asks else []
-        found = [_recommend_reply(player, ask, reply.text) for ask, reply in zip(asks, replies, strict=True)]
-    if len(found) != len(asks):
-        raise ValueError(f"{player.name} recommends moves at {len(found)} of {len(asks)} asks. Return one for each")
-    for ask, distribution in zip(asks, found, strict=True):
-        if list(distribution.moves) != ask.legal_moves:
-            raise ValueError(
-                f"{player.name} recommends one of {distribution.moves}, but the legal moves are {ask.legal_moves}. "
-                f"Return a probability for each legal move, in order"
-            )
-        odds = distribution.probabilities
-        if len(odds) != len(distribution.moves) or not (is_distribution(odds) or not any(odds)):
-            raise ValueError(
-                f"{player.name} recommends {distribution.moves} with the probabilities {odds}. Return one for each "
-                f"move, which add up to 1, or zeros to recommend nothing"
-            )
-    return found
+            return check_distributions(player, player.teach(asks), asks)
+    if isinstance(player, DistributionPlayer):
+        return ask_distributions(player, asks)
+    replies = ask_player(player, asks)
+    return [_recommend_reply(player, ask, reply.text) for ask, reply in zip(asks, replies, strict=True)]
 
 
 class CachedTeacher:

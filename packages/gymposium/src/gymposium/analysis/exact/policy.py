@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from gymposium.analysis.exact.graph import Graph, Position, build_graph
@@ -101,7 +101,7 @@ def complete_policy(policy: Policy, player: Player, seed: int = 0) -> Policy:
         state = (position.seat, position.view)
         if position.seat >= 0 and state not in policy.table and state not in unknown:
             unknown[state] = make_ask(graph, position, f"exact-{position.seat}-{i}", seed)
-    answers = zip(unknown, _ask_player(asked, [*unknown.values()]), strict=True)
+    answers = zip(unknown, ask_distributions(asked, [*unknown.values()]), strict=True)
     return Policy(policy.game, policy.player, {**policy.table, **dict(answers)})
 
 
@@ -141,7 +141,7 @@ def _tabulate_seat(
             state = (seat, position.view)
             if state not in table and state not in unknown:
                 unknown[state] = make_ask(graph, position, f"exact-{seat}-{i}", seed)
-        table.update(zip(unknown, _ask_player(player, [*unknown.values()]), strict=True))
+        table.update(zip(unknown, ask_distributions(player, [*unknown.values()]), strict=True))
         ahead = [
             child
             for position in (graph.positions[i] for i in decisions)
@@ -173,14 +173,3 @@ def make_ask(graph: Graph, position: Position, key: str, seed: int, *numbers: in
     context = MatchContext(graph.game.load(position.events), key, own_seed)
     context.asked[position.seat] = sum(event.seat == position.seat for event in position.events)
     return context.ask(position.seat)
-
-
-def _ask_player(player: DistributionPlayer, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
-    answers = ask_distributions(player, asks)
-    for ask, answer in zip(asks, answers, strict=True):
-        if list(answer.moves) != ask.legal_moves:
-            raise ValueError(
-                f"The distribution is over {answer.moves}, but the legal moves are {ask.legal_moves}. Return a "
-                "probability for each legal move, in order."
-            )
-    return answers
