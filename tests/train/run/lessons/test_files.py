@@ -94,6 +94,21 @@ def test_chats_with_a_teacher_give_the_lessons_of_a_cold_start(
     assert list_all(read_chats([chats], thinking=False)) == list_all(lessons)
 
 
+@pytest.mark.parametrize("form", ["records", "chats"])
+def test_lines_of_games_that_are_not_learned_are_refused(tmp_path: Path, form: str) -> None:
+    records, data = play_records("kuhn_poker", "random", "random"), tmp_path / "data.jsonl"
+    if form == "records":
+        write_records(data, records)
+    else:
+        lines = SynthData(SynthSelection(settings=PlayerSettings("compact", "move"), keep=Keep(), per="turn"))
+        data.write_text("".join(json.dumps(line) + "\n" for record in records for line in lines.add(record)))
+    config = make_config(data, keep="all")
+    with pytest.raises(BadOption, match=r"data\.jsonl:1: from a match of kuhn_poker, but this run learns pig, hex"):
+        read_files(change_config(config, 'games=["pig", "hex"]'))
+    lessons = read_files(config)
+    assert lessons == read_files(change_config(config, 'games=["pig", "kuhn_poker(players=3)"]'))
+
+
 def test_chats_and_compressed_records_may_be_mixed(tmp_path: Path, matches: Path) -> None:
     plain = read_files(make_config(matches))
     chats = tmp_path / "chats.jsonl"

@@ -9,14 +9,15 @@ role `tool` follow it with their results.
 In `messages`, every assistant reply is a lesson, and the messages before it are its prompt. In the second form, only
 the completion is a lesson. Other keys are ignored, as in other trainers, with two exceptions. First, a line made for a
 thinking model (`chat_template_kwargs`) is rejected if this run does not ask for thoughts, and vice versa. Second, a
-line from `gymposium synth` (`gymposium`) lists the legal moves of each reply, which teach the model what is legal. With
-a teacher, it also lists the teacher's probabilities of these moves, which the model then imitates.
+line from `gymposium synth` (`gymposium`) names its game, which the run must learn. It also lists the legal moves of
+each reply, which teach the model what is legal. With a teacher, it also lists the teacher's probabilities of these
+moves, which the model then imitates.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,25 +37,26 @@ _ROLES = ("system", "user", "assistant", "tool")
 _FORMS = 'Write {"messages": [...]} or {"prompt": [...], "completion": [...]}.'
 
 
-def read_chats(files: Iterable[str | Path], *, thinking: bool) -> list[Lesson]:
-    """Return all lessons of these files, in order. `thinking` says whether the model is asked to think.
+def read_chats(files: Iterable[str | Path], *, thinking: bool, games: Collection[str] = ()) -> list[Lesson]:
+    """Return all lessons of these files, in order. `thinking` says whether the model is asked to think. `games` are the
+    games to learn, or () if lines of all games may be imitated.
 
-    Raises `BadOption` with file and line for an invalid chat, and for a file without chats."""
+    Raises `BadOption` with file and line for an invalid chat or one of another game, and for a file without chats."""
     lessons: list[Lesson] = []
     for file in files:
-        in_file = list(_read_file(Path(file), thinking))
+        in_file = list(_read_file(Path(file), thinking, games))
         if not in_file:
             raise BadOption(f"{file} has no chats. {_FORMS}")
         lessons += in_file
     return lessons
 
 
-def _read_file(file: Path, thinking: bool) -> Iterator[Lesson]:
+def _read_file(file: Path, thinking: bool, games: Collection[str]) -> Iterator[Lesson]:
     try:
         for number, line in enumerate(read_lines(file), start=1):
             if line.strip():
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                yield from read_line(text, f"{file}:{number}", thinking)
+                yield from read_line(text, f"{file}:{number}", thinking, games)
     except OSError as error:
         raise BadOption(
             f"Cannot read {file} ({describe_cause(error)}). Name a file written by gymposium synth."
@@ -63,8 +65,9 @@ def _read_file(file: Path, thinking: bool) -> Iterator[Lesson]:
         raise BadOption(f"{file} is not UTF-8 text ({error}). Save it as UTF-8.") from error
 
 
-def read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
-    """Yield the lessons of one chat. `where` is its file and line. Raises `BadOption` for an invalid chat."""
+def read_line(line: str, where: str, thinking: bool, games: Collection[str]) -> Iterator[Lesson]:
+    """Yield the lessons of one chat. `where` is its file and line, and `games` as in `read_chats`. Raises `BadOption`
+    for an invalid chat or one of another game."""
     try:
         data = parse_strict_json(line, any_integer=True)
         check_depth(data)  # chat templates and json recurse
@@ -75,6 +78,7 @@ def read_line(line: str, where: str, thinking: bool) -> Iterator[Lesson]:
     if "\\u" in line and not is_encodable(json.dumps(data, ensure_ascii=False)):
         raise BadOption(f"{where}: a text has a lone surrogate, which is not a character. Remove it.")
     _check_thinking(data, where, thinking)
+    _check_game(data, where, games)
     tools = _parse_tools(data.get("tools"), where)
     if "messages" in data:
         messages, start = _parse_messages(data["messages"], f"{where}: messages"), 0
@@ -180,6 +184,21 @@ def _parse_taught(
 
 def _is_moves(data: Any) -> bool:
     return data is None or (isinstance(data, list) and all(isinstance(move, str) for move in data))
+
+
+def _check_game(data: Mapping[str, Any], where: str, games: Collection[str]) -> None:
+    """Raise `BadOption` if a line from `gymposium synth` is of none of these games, whatever their parameters."""
+    origin = data.get(DATA)
+    game = origin.get("game") if isinstance(origin, dict) else None
+    if games and isinstance(game, str) and _drop_parameters(game) not in map(_drop_parameters, games):
+        raise BadOption(
+            f"{where}: from a match of {game}, but this run learns {', '.join(games)}. Remove the line, or add the "
+            f"game."
+        )
+
+
+def _drop_parameters(game: str) -> str:
+    return game.partition("(")[0]
 
 
 def _check_thinking(data: Mapping[str, Any], where: str, thinking: bool) -> None:

@@ -19,12 +19,17 @@ from gymposium_train.run.lessons.lessons import Lesson
 def read_files(config: TrainConfig) -> list[Lesson]:
     """Return all lessons of `cold_start.data`, in order.
 
-    Raises `BadOption` with file and line for an invalid chat or record, for a file without chats, and for records of
-    which no seat is selected. Raises `PermissionRequired` for records of a game that the user has not allowed."""
+    Raises `BadOption` with file and line for an invalid chat or record and for one of a game that the run does not
+    learn, for a file without chats, and for records of which no seat is selected. Raises `PermissionRequired` for
+    records of a game that the user has not allowed."""
     thinking = config.prompting.thinking
     lessons: list[Lesson] = []
     for file in map(Path, config.cold_start.data):
-        lessons += _read_records(file, config) if is_record_file(file) else read_chats([file], thinking=thinking)
+        lessons += (
+            _read_records(file, config)
+            if is_record_file(file)
+            else read_chats([file], thinking=thinking, games=config.games)
+        )
     return lessons
 
 
@@ -40,7 +45,7 @@ def _read_records(file: Path, config: TrainConfig) -> Iterator[Lesson]:
         keep.check(load_record_game(record))
         players |= dict.fromkeys(record.players)
         for line in data.add(record):
-            yield from read_line(json.dumps(line), f"{file}:{number}", config.prompting.thinking)
+            yield from read_line(json.dumps(line), f"{file}:{number}", config.prompting.thinking, config.games)
     if wanted.player is not None and wanted.player not in players:
         raise BadOption(f"{file} has no match of {wanted.player}. Its players: {', '.join(players)}.")
     if not data.lines:
