@@ -81,6 +81,20 @@ def test_dry_run_output_is_a_valid_config(tmp_path: Path) -> None:
     assert "nothing was done" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("game", "teacher", "source"),
+    [
+        ("tic_tac_toe", "exact (teacher = auto)", "recommended by exact"),
+        ("kuhn_poker", "teacher = auto: no teacher suits. kuhn_poker has hidden information", "of random matches"),
+    ],
+)
+def test_dry_run_names_the_automatic_teacher(game: str, teacher: str, source: str) -> None:
+    told = json.loads(gymposium("--game", game, "teacher=auto", "--dry-run", "--json").stdout)
+    assert told["config"]["teacher"] == "auto"
+    assert told["outline"]["teacher"].startswith(teacher)
+    assert told["outline"]["cold start"].endswith(source)
+
+
 def test_dry_run_describes_the_run_without_side_effects(tmp_path: Path, model_directory: Path) -> None:
     where = tmp_path / "run"
     arguments = ("--game", "tic_tac_toe", "--game", "2048", "--model", model_directory, "--out", where, "steps=3")

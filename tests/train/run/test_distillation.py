@@ -19,6 +19,8 @@ from gymposium.records import read_records
 from gymposium.replies.reading import READERS, Reading
 from gymposium_train.config import Stage, TrainConfig
 from gymposium_train.config.directory import RunDirectory
+from gymposium_train.config.problems import BadConfig
+from gymposium_train.config.reading import change_config
 from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.run.distillation import LessonPool
 from gymposium_train.run.lessons import Lesson, TaughtPlay
@@ -245,17 +247,57 @@ def test_teacher_alone_without_weight_labels_no_rollouts(tmp_path: Path, quick_c
 )
 def test_automatic_teacher_suits_games_and_opponents(games: tuple[str, ...], opponent: str, teacher: str) -> None:
     stages = (Stage(opponents={opponent: 1.0}),)
-    assert resolve_teacher(TrainConfig(games=games, teacher="auto", stages=stages)).teacher == teacher
+    assert resolve_teacher(TrainConfig(games=games, teacher="auto", stages=stages)).config.teacher == teacher
 
 
 def test_automatic_search_is_fast_or_teaches_in_the_cold_start(monkeypatch: pytest.MonkeyPatch) -> None:
     config = TrainConfig(games=("connect_four",), teacher="auto")
-    for seconds, teacher, weight in (
-        (0.0001, "mcts-1000", 1.0),
-        (0.001, "mcts-200", 1.0),
-        (0.01, "mcts-100", 0.0),
-        (0.1, "none", 0.0),
+    for seconds, teacher, weight, remark in (
+        (0.0001, "mcts-1000", 1.0, ""),
+        (0.001, "mcts-200", 1.0, ""),
+        (0.01, "mcts-100", 0.0, "teacher = auto: mcts-100 only teaches in the cold start, because a search with 100"),
+        (0.1, "none", 0.0, "teacher = auto: no teacher suits, because a search with 100 simulations takes 100 ms"),
     ):
         monkeypatch.setattr("gymposium_train.run.teachers._time_search", lambda game, count, s=seconds: s)
-        found = resolve_teacher(config)
+        found, said = resolve_teacher(config)
         assert (found.teacher, found.distillation_weight) == (teacher, weight)
+        assert said.startswith(remark)
+        assert bool(said) is bool(remark)
+
+
+def test_run_without_a_suitable_teacher_names_settings_without_effect() -> None:
+    config = change_config(TrainConfig(games=("kuhn_poker",), teacher="auto"), "cold_start.budget=60")
+    remark = resolve_teacher(config).remark
+    assert remark.startswith("teacher = auto: no teacher suits. kuhn_poker has hidden information")
+    assert remark.endswith("Without effect: cold_start.budget.")
+
+
+def test_run_says_at_its_start_that_no_teacher_suits(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(config: TrainConfig) -> TrainConfig:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gymposium_train.run.start.fit_config", stop)
+    with pytest.raises(KeyboardInterrupt):
+        start_run(None, TrainConfig(games=("kuhn_poker",), teacher="auto"))
+    assert "teacher = auto: no teacher suits. kuhn_poker has hidden information" in " ".join(
+        capsys.readouterr().err.split()
+    )
+
+
+@pytest.mark.parametrize(
+    ("game", "setting", "problem"),
+    [
+        ("kuhn_poker", "credit.kind=off", "credit.kind = off: "),
+        ("qa", "seed=0", "cold_start.steps = 2000: by default, a cold start imitates random play"),
+    ],
+)
+def test_run_that_needs_a_teacher_is_refused_if_none_suits(game: str, setting: str, problem: str) -> None:
+    config = change_config(TrainConfig(games=(game,), teacher="auto"), setting)
+    with pytest.raises(BadConfig) as refused:
+        resolve_teacher(config)
+    assert [one.startswith(start) for one, start in zip(refused.value.problems, ("teacher = auto: no", problem))] == [
+        True,
+        True,
+    ]

@@ -25,6 +25,7 @@ from gymposium_train.config.overrides import Override, parse_override
 from gymposium_train.config.permitted import check_permitted
 from gymposium_train.config.presets import read_preset
 from gymposium_train.config.reading import build_config, merge_data, read_data
+from gymposium_train.config.root import AUTO_TEACHER
 from gymposium_train.config.small_model import resolve_small_model
 from gymposium_train.config.writing import config_to_data, config_to_toml
 from gymposium_train.run.api import train
@@ -175,7 +176,7 @@ def show_plan(config: TrainConfig, *, memory: bool = False, as_json: bool) -> No
     estimate of the memory."""
     check_config(config, at_hand=False)
     config = resolve_small_model(config)
-    planned = outline_run(config)
+    planned = _outline_teacher(config) if config.teacher == AUTO_TEACHER else outline_run(config)
     estimate = _estimate_memory(config) if memory else None
     if as_json:
         data = {"config": config_to_data(config), "outline": planned}
@@ -187,6 +188,14 @@ def show_plan(config: TrainConfig, *, memory: bool = False, as_json: bool) -> No
         make_stdout_console().print(estimate.table)
         make_stdout_console().print(estimate.verdict, soft_wrap=True)
     print_note("Dry run: nothing was done. The settings are valid. Models and engine are checked when the run begins.")
+
+
+def _outline_teacher(config: TrainConfig) -> dict[str, str]:
+    """Outline a run with `teacher=auto`, and say which teacher it would have."""
+    from gymposium_train.run.teachers import resolve_teacher  # imports torch, which takes seconds
+
+    resolved, remark = resolve_teacher(config)
+    return {"teacher": remark or f"{resolved.teacher} (teacher = {AUTO_TEACHER})", **outline_run(resolved)}
 
 
 class _MemoryEstimate(NamedTuple):

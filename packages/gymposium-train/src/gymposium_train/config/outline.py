@@ -14,14 +14,14 @@ from gymposium_train.config.backend_checks import find_backend_checks
 from gymposium_train.config.measure import IN_WORDS, ColdStart
 from gymposium_train.config.model import Model, find_architecture
 from gymposium_train.config.play import Stage
-from gymposium_train.config.root import AUTO_TEACHER, TrainConfig
+from gymposium_train.config.root import TrainConfig
 from gymposium_train.config.schedules import RunProgress, compute_growth
 
 
 def outline_run(config: TrainConfig) -> dict[str, str]:
-    """Return lines of text by topic, in the order of a run, for a config accepted by `checks.check_config`. Nothing is
-    downloaded. Parameters of local models are counted without loading them. Raises `BadOption` for a LoRA on layers
-    that the model does not have."""
+    """Return lines of text by topic, in the order of a run, for a config accepted by `checks.check_config`, without
+    `teacher=auto`. Nothing is downloaded. Parameters of local models are counted without loading them. Raises
+    `BadOption` for a LoRA on layers that the model does not have."""
     games = [load_game(name) for name in config.games]
     cold, engine = config.cold_start, config.engine
     chats = f"the chats in {', '.join(cold.data)}"
@@ -62,8 +62,7 @@ def _describe_cold_start(cold: ColdStart, source: str) -> str:
 def _describe_distillation(config: TrainConfig) -> str:
     cold, seconds = config.cold_start, config.cold_start_budget
     length = quantity(cold.steps, "step") if seconds is None else f"{seconds:g} CPU seconds"
-    teacher = "a teacher that suits the games" if config.teacher == AUTO_TEACHER else config.teacher
-    return f"{length}, in batches of {quantity(cold.batch, 'reply', 'replies')} recommended by {teacher}"
+    return f"{length}, in batches of {quantity(cold.batch, 'reply', 'replies')} recommended by {config.teacher}"
 
 
 def _describe_lessons(cold: ColdStart) -> str:

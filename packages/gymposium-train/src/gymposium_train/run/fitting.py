@@ -67,7 +67,7 @@ def fit_config(config: TrainConfig) -> TrainConfig:
     `model.small.prose`, because random players cannot play them. `optimizer.layout`, `optimizer.checkpointing` and
     `optimizer.token_budget` follow from the model and the memory, and with several processes also
     `optimizer.parallel`. `teacher=auto` becomes the name of a player."""
-    return choose_passes(choose_parallel(_fit_to_games(resolve_small_model(resolve_teacher(config)))))
+    return choose_passes(choose_parallel(_fit_to_games(resolve_small_model(resolve_teacher(config).config))))
 
 
 def _fit_to_games(config: TrainConfig) -> TrainConfig:

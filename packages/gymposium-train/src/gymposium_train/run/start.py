@@ -40,7 +40,7 @@ from gymposium_train.run.live import open_view
 from gymposium_train.run.losses import describe_judges
 from gymposium_train.run.measures import measure_anchors, measure_player
 from gymposium_train.run.memory import return_large_blocks
-from gymposium_train.run.teachers import plays_itself
+from gymposium_train.run.teachers import plays_itself, resolve_teacher
 from gymposium_train.run.together import lead_processes
 from gymposium_train.run.training import reinforce_policy
 from gymposium_train.run.under_way import RunContext
@@ -55,6 +55,9 @@ def start_run(
     """Start a run in the directory `path`, by default a new one in `gymposium-runs`."""
     check_config(config)
     check_processes(config, count_processes())
+    config, remark = resolve_teacher(config)
+    if remark:
+        print_message(remark, style="yellow")
     config = fit_config(config)
     directory = RunDirectory.create(path, config)
     _execute_run(directory, config, callbacks, shown, resumed=False)

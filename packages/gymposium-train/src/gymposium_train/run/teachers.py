@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from gymposium.analysis.exact.graph import check_small
 from gymposium.analysis.exact.minimax import Minimax
@@ -24,8 +25,12 @@ from gymposium.plugins.host import host
 from gymposium.plugins.names import parse_name
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
+from gymposium_train.config.checks import find_contradictions
+from gymposium_train.config.problems import BadConfig
+from gymposium_train.config.references import find_unknown
 from gymposium_train.config.root import AUTO_TEACHER, NO_TEACHER
 from gymposium_train.config.stages import PAST, SELF
+from gymposium_train.config.unused import find_unused
 from gymposium_train.learner.rows import Row, fill_spans
 
 SECONDS = 0.003
@@ -42,24 +47,50 @@ TIMED_SECONDS = 1.0
 """Enough CPU seconds of searching to time it."""
 
 
-def resolve_teacher(config: TrainConfig) -> TrainConfig:
+class ResolvedTeacher(NamedTuple):
+    """A config without `teacher=auto`."""
+
+    config: TrainConfig
+    remark: str = ""
+    """What the user should know about the choice: why no teacher suits, or why it only teaches in the cold start."""
+
+
+def resolve_teacher(config: TrainConfig) -> ResolvedTeacher:
     """Return the config with a player's name in place of `teacher=auto`, or without a teacher if none suits. A slow
-    search only teaches in the cold start."""
+    search only teaches in the cold start.
+
+    Raises `BadConfig` if the run makes no sense with this choice."""
     if config.teacher != AUTO_TEACHER:
-        return config
+        return ResolvedTeacher(config)
     games = [load_game(name) for name in config.games]
     finders = [_find_exact, _find_specialist]
     if plays_itself(config):  # an equilibrium does not exploit a fixed opponent
         finders.append(_find_equilibrium)
     if found := next((name for find in finders for name in find(games)), None):
-        return config.model_copy(update={"teacher": found})
-    seconds, least = _time_searches(games), SIMULATIONS[-1]
+        return ResolvedTeacher(config.model_copy(update={"teacher": found}))
+    least = SIMULATIONS[-1]
+    try:
+        seconds = _time_searches(games)
+    except GymposiumError as error:
+        return _resolve_to(config, NO_TEACHER, f"no teacher suits. {error}")
     if fast := [count for count in SIMULATIONS if seconds * count / least <= SECONDS]:
-        return config.model_copy(update={"teacher": f"mcts-{fast[0]}"})
-    if seconds <= MOST_SECONDS:
-        distillation = config.distillation.model_copy(update={"weight": 0.0})
-        return config.model_copy(update={"teacher": f"mcts-{least}", "distillation": distillation})
-    return config.model_copy(update={"teacher": NO_TEACHER})
+        return ResolvedTeacher(config.model_copy(update={"teacher": f"mcts-{fast[0]}"}))
+    slow = f"a search with {least} simulations takes {1000 * seconds:.0f} ms per decision, more than"
+    if seconds > MOST_SECONDS:
+        return _resolve_to(config, NO_TEACHER, f"no teacher suits, because {slow} {1000 * MOST_SECONDS:.0f} ms.")
+    unweighted = config.model_copy(update={"distillation": config.distillation.model_copy(update={"weight": 0.0})})
+    why = f"mcts-{least} only teaches in the cold start, because {slow} {1000 * SECONDS:.0f} ms."
+    return _resolve_to(unweighted, f"mcts-{least}", why)
+
+
+def _resolve_to(config: TrainConfig, teacher: str, why: str) -> ResolvedTeacher:
+    """Return the config with a teacher or none, and a remark that also names the settings without effect."""
+    resolved = config.model_copy(update={"teacher": teacher})
+    remark = f"teacher = {AUTO_TEACHER}: {why}"
+    if problems := [*find_contradictions(resolved), *find_unknown(resolved)]:
+        raise BadConfig([remark, *problems])
+    unused = [problem.partition(" = ")[0] for problem in find_unused(resolved)]
+    return ResolvedTeacher(resolved, f"{remark} Without effect: {', '.join(unused)}." if unused else remark)
 
 
 def make_token_teacher(config: TrainConfig) -> Callable[[Sequence[Row], float], tuple[list[Row], float]]:
@@ -122,13 +153,14 @@ def _find_equilibrium(games: Sequence[Game]) -> Iterator[str]:
 
 
 def _time_searches(games: Sequence[Game]) -> float:
-    """Return the CPU seconds per decision of the search with the fewest simulations, in the slowest game. Infinite if
-    it does not play them all, or if something is hidden."""
-    if any(game.spec.information == "imperfect" for game in games):
-        return math.inf
-    with suppress(GymposiumError):
-        return max(_time_search(game, SIMULATIONS[-1]) for game in games)
-    return math.inf
+    """Return the CPU seconds per decision of the search with the fewest simulations, in the slowest game. Raises
+    `GymposiumError` if it does not play them all, or if something is hidden."""
+    for game in games:
+        if game.spec.information == "imperfect":
+            raise GymposiumError(
+                f"{game.name} has hidden information, so only cfr-{ITERATIONS} could suit, in small games against self."
+            )
+    return max(_time_search(game, SIMULATIONS[-1]) for game in games)
 
 
 def _time_search(game: Game, simulations: int) -> float:
