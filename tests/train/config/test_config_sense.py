@@ -38,6 +38,11 @@ def list_problems(*overrides: str, at_hand: bool = False) -> Sequence[str]:
     return ()
 
 
+def test_run_without_any_steps_is_refused_once() -> None:
+    [found] = list_problems("teacher=exact", "steps=0", "cold_start.steps=0")
+    assert found.startswith("steps = 0: with cold_start.steps = 0, there is nothing to learn")
+
+
 @pytest.mark.parametrize("player", ["teacher=exact", "stages.0.opponents={exact=1}", 'evaluation.opponents=["exact"]'])
 def test_games_that_are_too_large_to_solve_are_refused(player: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium.analysis.exact.players.MOST_POSITIONS", 100)
@@ -76,7 +81,11 @@ GAE = "credit.kind=gae"
         (("teacher=exact", "sft.weight=0.1"), "would undo what the teacher taught"),
         (("teacher=exact", "control=true"), "so it is no comparison"),
         (("teacher=lm:big", "model.name=some/model", "distillation.weight=0"), "nothing is learned from them"),
-        (("credit.kind=off",), "only a teacher can teach"),
+        (("credit.kind=off",), "learns only from a teacher. Set teacher, or another credit"),
+        (
+            ("teacher=exact", "credit.kind=off", "distillation.weight=0"),
+            "learns only from a teacher. Set distillation.weight above 0, or another credit",
+        ),
         (("teacher=exact", "cold_start.budget=300"), "leaves nothing of budget=300 for reinforcement learning"),
         (("teacher=exact", 'games=["pig"]'), "teacher: pig cannot be solved"),
         (("teacher=exact", 'games=["mail"]'), "teacher: exact recommends legal moves, but mail has no list"),
@@ -327,6 +336,8 @@ def test_teacher_of_tokens_needs_the_learners_tokenizer_and_template(
     make_small_model(other, [text.upper() for text in game_texts], seed=1, size=tiny_size)
     settings = (f"model.name={learner}", "steps=3", "legality.weight=0")
     assert list_problems(*settings, f"teacher=lm:{teacher}", at_hand=True) == ()
+    [found] = list_problems(*settings, "teacher=lm:no/such/model", at_hand=True)
+    assert found.startswith("teacher: ")
     [found] = list_problems(*settings, f"teacher=lm:{other}", at_hand=True)
     assert found.startswith(f"teacher: lm:{other} scores the learner's tokens, but its tokenizer is another one.")
     template = teacher / "chat_template.jinja"

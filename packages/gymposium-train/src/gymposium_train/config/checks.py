@@ -136,7 +136,7 @@ def _list_teacher_rules(config: TrainConfig) -> Iterator[Rule]:
         not config.games, f"{start}: without games, there are no decisions to ask it about. Name a game, or omit it."
     )
     yield Rule(
-        cold.steps == 0 and (config.steps == 0 or not has_term),
+        not cold.is_used and config.steps != 0 and not has_term,
         f"{start}: it is asked in the cold start and in reinforcement learning, but there is no cold start "
         f"(cold_start.steps = 0), and distillation.weight = 0. Set one of them above 0, or omit the teacher.",
     )
@@ -161,9 +161,11 @@ def _list_teacher_rules(config: TrainConfig) -> Iterator[Rule]:
 
 
 def _list_credit_rules(config: TrainConfig) -> Iterator[Rule]:
+    remedy = "Set distillation.weight above 0" if config.has_teacher else "Set teacher"
     yield Rule(
         config.credit.kind == "off" and config.distillation_weight == 0,
-        "credit.kind = off: without credit for rewards, only a teacher can teach. Set teacher, or another credit.",
+        f"credit.kind = off: without credit for rewards, reinforcement learning learns only from a teacher. {remedy}, "
+        f"or another credit.",
     )
     kind, credit = config.credit.kind, make_credit(config.credit)
     reward, context = config.reward, config.prompting.context

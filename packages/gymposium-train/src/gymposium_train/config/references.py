@@ -122,12 +122,11 @@ def _check_loggers(options: Mapping[str, Mapping[str, Any]]) -> None:
 def find_missing(config: TrainConfig) -> Iterator[str]:
     """Yield a sentence for each missing opponent model, and for each package missing to load it. May use the hub, and
     loads the models."""
-    teachers = [("teacher", config.teacher)] if config.has_teacher else []
-    for where, name in (*_list_opponents(config), *teachers):
+    for where, name in _list_opponents(config):
         if _is_model(name):
             yield from _report_error(where, make_player, name)
-    if config.teaches_tokens:
-        yield from _report_error("teacher", _check_same_tokens, config)
+    if _is_model(config.teacher):
+        yield from _report_error("teacher", _check_model_teacher, config)
 
 
 def find_missing_locally(config: TrainConfig) -> Iterator[str]:
@@ -162,11 +161,14 @@ def _check_learner(config: TrainConfig, name: str) -> Iterator[str]:
         yield from _report_error("prompting.reply", _check_template, config)
 
 
-def _check_same_tokens(config: TrainConfig) -> None:
-    """Raise `BadOption` if the learner and its teacher have different tokens, or write a conversation differently."""
+def _check_model_teacher(config: TrainConfig) -> None:
+    """Raise `GymposiumError` if the teacher, a language model, is missing. Also raise it if it teaches tokens, and the
+    learner has other tokens or writes a conversation differently."""
     from gymposium_agents.players.player import LanguageModelPlayer  # imports torch
 
     player, name = make_player(config.teacher), config.teacher
+    if not config.teaches_tokens:
+        return
     assert isinstance(player, LanguageModelPlayer)
     teacher, learner = player.chat, _load_learners_chat(config)
     known, needed = teacher.tokenizer.get_vocab(), learner.tokenizer.get_vocab()
