@@ -1,4 +1,4 @@
-"""Sphinx configuration. `tox run -e docs` builds the site; a warning is an error."""
+"""Sphinx configuration. `tox run -e site` builds the site, and `tox run -e docs` checks it; a warning is an error."""
 
 from __future__ import annotations
 
