@@ -69,7 +69,7 @@ def test_adding_players_is_atomic(board: Board, refused: str, why: str) -> None:
         ("cfr-5", "tic_tac_toe", "has perfect information"),
         ("hold-20", "tic_tac_toe", "plays only pig"),
         ("exact", "kuhn_poker", "need two seats that alternate, perfect information"),
-        ("cfr-5", "phantom_ttt", "histories"),
+        pytest.param("cfr-5", "phantom_ttt", "histories", marks=pytest.mark.slow),
         ("openspiel-bot:uniform_random", "kuhn_poker", "hide something"),
         ("mcts-5", "openspiel:battleship", "does not play openspiel:battleship"),
         ("greedy", "openspiel:battleship", "does not play openspiel:battleship"),

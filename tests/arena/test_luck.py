@@ -54,6 +54,7 @@ def test_known_policies_have_an_exact_value(board: Board) -> None:
     assert other.corrected.high - other.corrected.low < other.plain.high - other.plain.low  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_poker_boards_are_ordered_by_returns(board: Board, tmp_path: Path) -> None:
     results = compute_results(board, samples=200)
     assert results.joint is None
@@ -87,7 +88,9 @@ def test_detects_games_that_pay_amounts(game: str, amounts: bool) -> None:
     assert pays_amounts(load_game(game)) == amounts
 
 
-@pytest.mark.parametrize("noise", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize(
+    "noise", [1.0, pytest.param(0.1, marks=pytest.mark.slow), pytest.param(10.0, marks=pytest.mark.slow)]
+)
 def test_corrected_intervals_cover_the_truth(noise: float) -> None:
     """Made-up matches: luck of variance 1, of which the correction knows all but some noise."""
     draws, held, widths = random.Random(3), 0, []

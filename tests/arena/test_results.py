@@ -270,6 +270,7 @@ def test_empty_board_has_results(tmp_path: Path) -> None:
     assert Results.model_validate_json(format_results(results)) == results
 
 
+@pytest.mark.slow
 def test_exact_figures_of_an_entry_are_shown(board: Board, results: Results) -> None:
     entry = board.entries()[1]
     path = write_exact(board, board.entries()[0])

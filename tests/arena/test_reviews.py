@@ -67,6 +67,7 @@ def test_board_without_reviews_reports_no_losses(board: Board) -> None:
     assert [game.lost for game in compute_results(board, samples=100).games] == [None, None]
 
 
+@pytest.mark.slow
 def test_reviews_of_a_game_share_one_judge(board: Board, executor: LocalExecutor) -> None:
     kuhn = [file for file in board.files() if "kuhn" in str(file)]
     assert len(kuhn) == 1

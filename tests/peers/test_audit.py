@@ -45,6 +45,7 @@ def count_results(audit: Audit) -> Counter[str]:
     return Counter(record.results[0] for record in audit.records)
 
 
+@pytest.mark.slow
 def test_openspiel_trajectories_agree(tmp_path: Path) -> None:
     games = [
         "tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "backgammon", "goofspiel(num_cards=4)", "pig",

@@ -116,6 +116,7 @@ def test_trained_policy_beats_random_and_is_deterministic(trained: Path, tmp_pat
     assert verify_file(tmp_path / "m.jsonl").problems == []
 
 
+@pytest.mark.slow
 def test_training_is_deterministic_by_seed(trained: Path, tmp_path: Path) -> None:
     def weights(path: Path) -> dict[str, torch.Tensor]:
         with zipfile.ZipFile(path) as archive:
@@ -388,6 +389,7 @@ def test_existing_files_are_not_overwritten(trained: Path, tmp_path: Path, monke
     assert (path.parent.parent.name, path.parent.name[10:], path.name) == ("gymposium-runs", "-sb3-1", "policy.zip")
 
 
+@pytest.mark.slow
 def test_command_trains_and_evaluates(tmp_path: Path) -> None:
     arguments = ("sb3", "train", "kuhn_poker", "--decisions", "128", "--out", "k.zip", "-n", "20", "--seed", "4")
     done = run_command(*arguments, "--json", folder=tmp_path, env=os.environ, learns=True)

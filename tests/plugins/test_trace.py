@@ -91,6 +91,7 @@ def stream_draw(seed: int) -> Any:
     return Draw(stream(seed, "program", 0))
 
 
+@pytest.mark.slow
 def test_seeds_give_different_outputs() -> None:
     assert len({trace(difficulty=1).new(seed).task.truth for seed in range(40)}) == 40
 

@@ -70,6 +70,7 @@ COSTLY = {
 }
 
 
+@pytest.mark.slow
 def test_costly_programs_are_refused_cheaply(tmp_path: Path) -> None:
     """Runs in a new process, whose peak of memory is that of the process that reads the programs."""
     file = tmp_path / "programs.jsonl"

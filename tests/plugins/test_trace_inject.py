@@ -427,7 +427,9 @@ def test_tricky_programs_are_unchanged(name: str) -> None:
     assert ("__DBG_" in everywhere) == (name not in NOTHING_SAFE)
 
 
-@pytest.mark.parametrize("grade", GRADES)
+@pytest.mark.parametrize(
+    "grade", [pytest.param(grade, marks=() if grade in GRADES[:2] else pytest.mark.slow) for grade in GRADES]
+)
 def test_generated_programs_are_unchanged(grade: int) -> None:
     for seed in range(60):
         assert_harmless(generate_program(grade, Draw(stream(seed, "program"))), seed, count=(1000, 4)[seed % 2])

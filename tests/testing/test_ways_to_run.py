@@ -43,6 +43,7 @@ def broken_nim(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_suite_runs_without_test_code(tmp_path: Path) -> None:
     suite = ("--pyargs", "gymposium_testing.suite", "-p", "gymposium_testing.conformance", "-q", "-rfs")
     done = run_pytest(tmp_path, *suite, "--plugin-file", str(NIM), "--effort", "quick")
@@ -72,7 +73,7 @@ class TestNim(GameConformance):
 """
 
 
-@pytest.mark.parametrize(("second", "code"), [("second", 0), ("never", 1)])
+@pytest.mark.parametrize(("second", "code"), [pytest.param("second", 0, marks=pytest.mark.slow), ("never", 1)])
 def test_suite_runs_as_a_base_class(tmp_path: Path, second: str, code: int) -> None:
     (tmp_path / "test_nim.py").write_text(TESTS.format(file=str(NIM), second=second))
     done = run_pytest(tmp_path, "-q", "-k", "replay or facts or returns")

@@ -34,6 +34,7 @@ def test_axe_detects_violations(look: Any, tmp_path: Path) -> None:
     assert {"html-has-lang", "image-alt", "button-name"} <= {one.partition(":")[0] for one in findings(page)}
 
 
+@pytest.mark.slow
 def test_match_and_play_pages_are_accessible(serve: Any, look: Any, runs: Path) -> None:
     address = serve(runs)
     match = "matches/boards/tic%20tac%20toe.jsonl"
@@ -50,6 +51,7 @@ def test_match_and_play_pages_are_accessible(serve: Any, look: Any, runs: Path) 
     assert not {path: wrong for path, wrong in found.items() if wrong}
 
 
+@pytest.mark.slow
 def test_run_session_and_exploit_pages_are_accessible(serve: Any, look: Any, training_run: Any, tmp_path: Path) -> None:
     run = training_run()
     for step in range(1, 5):
@@ -79,6 +81,7 @@ def test_run_session_and_exploit_pages_are_accessible(serve: Any, look: Any, tra
     assert not {path: wrong for path, wrong in found.items() if wrong}
 
 
+@pytest.mark.slow
 def test_exported_pages_are_accessible(look: Any, runs: Path, tmp_path: Path) -> None:
     export_pages(runs, tmp_path / "site")
     found = {}

@@ -62,6 +62,7 @@ def test_command_exports_pages(runs: Path, tmp_path: Path) -> None:
     assert (tmp_path / "site" / "matches.html").is_file()
 
 
+@pytest.mark.slow
 def test_port_in_use_is_an_error(runs: Path) -> None:
     with running(runs, "--port", "0", "--no-open") as address:
         port = address.rstrip("/").rpartition(":")[2]

@@ -51,6 +51,7 @@ def test_matches_are_exported_as_one_page_with_data(
         assert f'path">{row["id"]} · ' in match
 
 
+@pytest.mark.slow
 def test_exported_matches_can_be_stepped_and_filtered(look: Any, runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "site"
     export_pages(runs, out)

@@ -80,6 +80,7 @@ def test_files_of_another_version_are_reported(serve: Any, look: Any, tmp_path: 
     expect(page.locator(".banner li")).to_contain_text("old.jsonl not a match record in format")
 
 
+@pytest.mark.slow
 def test_stepping_by_keys(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html")
     last = page.locator(".step").count() - 1
@@ -231,6 +232,7 @@ def test_two_matches_side_by_side(serve: Any, look: Any, runs: Path) -> None:
     expect(page.locator(".step:visible")).to_have_count(2)  # the shorter one stays at its end
 
 
+@pytest.mark.slow
 def test_picture_frame_is_sandboxed(serve: Any, look: Any, runs: Path) -> None:
     page = look.at(f"{serve(runs)}{TTT}/1.html#step-3-all")
     frames = page.locator("iframe.picture")

@@ -31,8 +31,8 @@ BUTTONS_ALONE = {
 }
 """Games that begin with moves on no place of the picture, such as bets, offers and free text."""
 
-IN_EVERY_RUN = {"chess", "kuhn_poker"}
-"""Games whose pictures every run looks at: pieces and cards. The others are slow."""
+IN_EVERY_RUN = {"kuhn_poker"}
+"""Game whose picture every run looks at. The others are slow."""
 
 
 def drawn_games() -> list[str]:

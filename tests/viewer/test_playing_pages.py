@@ -105,6 +105,7 @@ def test_whole_match_by_keys(serve: Any, look: Any, tmp_path: Path) -> None:
     assert page.locator(".since").inner_text().startswith(f"Last moves: You {first}")
 
 
+@pytest.mark.slow
 def test_typed_illegal_move_is_refused(serve: Any, look: Any, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}play/new.html?game=connect_four")
     begin(page, seat="0")

@@ -97,6 +97,7 @@ def test_session_shows_rows_tools_and_tokens(serve: Any, look: Any, served: Serv
     assert unlikely.evaluate(color) != likely.evaluate(color) == "rgba(0, 0, 0, 0)"
 
 
+@pytest.mark.slow
 def test_client_and_model_text_is_inert(serve: Any, look: Any, served: ServedRun, tmp_path: Path) -> None:
     name = served.begin("s-bad", HOSTILE, client=HOSTILE, **{HOSTILE: HOSTILE})
     tool = {"name": HOSTILE, "description": HOSTILE, "parameters": {HOSTILE: 1}}

@@ -93,6 +93,7 @@ def test_result_truncated_by_the_match_is_shown_in_full(monkeypatch: pytest.Monk
     assert f"{'x' * 20_000}\n[cut off: the whole result has 10,000,000 characters]" in page
 
 
+@pytest.mark.slow
 def test_hostile_calls_and_results_are_inert(
     serve: Any, look: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,6 +63,7 @@ def read_results(path: Path) -> Any:
 QUICK = ("--repeats", "1", "--seconds", "0.01")
 
 
+@pytest.mark.slow
 def test_throughput_measures_both_sides_of_every_game(tmp_path: Path) -> None:
     run("throughput", *QUICK, "--out", str(tmp_path))
     found = read_results(tmp_path / "throughput.json")
@@ -154,6 +155,7 @@ def test_throughput_of_concurrent_matches(tmp_path: Path) -> None:
         assert min(found["games"][0]["decisions_per_second"].values()) > 0
 
 
+@pytest.mark.slow
 def test_throughput_measures_memory_in_separate_processes(tmp_path: Path) -> None:
     run("throughput", "memory", "--games", "tic_tac_toe", "--decisions", "1000", "--out", str(tmp_path))
     found = read_results(tmp_path / "throughput-memory.json")
@@ -183,6 +185,7 @@ def test_games_are_measured_and_merged_into_existing_results(tmp_path: Path) -> 
     assert "| kuhn_poker |" in (tmp_path / "games.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_ladder_lists_refusals_and_fails_for_invalid_players() -> None:
     program = "from benchmarks.games.ladder import ladder; from gymposium import load_game; import json, sys; "
     program += "print(json.dumps(ladder(load_game('kuhn_poker'), sys.argv[1:], 2, 1)))"
@@ -254,6 +257,7 @@ def test_rollout_idle_uses_more_slots_with_matches_in_flight(tmp_path: Path, run
     assert len({round(row["seconds_all_slots_full"], 6) for row in rows}) == 1
 
 
+@pytest.mark.slow
 def test_exploitability_by_traversal_sampling_and_search(
     tmp_path: Path, run_here: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

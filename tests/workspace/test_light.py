@@ -116,10 +116,14 @@ def test_training_dry_run_imports_torch_only_for_model_files(tmp_path: Path) -> 
     ("arguments", "told"),
     [
         (["--game", "tic_tac_to"], "Unknown game 'tic_tac_to'"),
-        (["--game", "tic_tac_toe", 'model.lora.targets=["w_proj"]'], "A LoRA cannot target w_proj"),
+        pytest.param(
+            ["--game", "tic_tac_toe", 'model.lora.targets=["w_proj"]'],
+            "A LoRA cannot target w_proj",
+            marks=pytest.mark.slow,
+        ),
         (["--game", "tic_tac_toe", "steps=0", "cold_start.steps=0"], "there is nothing to learn"),
-        (["--game", "tic_tac_toe", "engine.staleness=1"], "engine.staleness = 1"),
-        (["--resume", "nowhere"], "nowhere is not a run directory"),
+        pytest.param(["--game", "tic_tac_toe", "engine.staleness=1"], "engine.staleness = 1", marks=pytest.mark.slow),
+        pytest.param(["--resume", "nowhere"], "nowhere is not a run directory", marks=pytest.mark.slow),
     ],
 )
 def test_training_errors_come_before_importing_torch(arguments: list[str], told: str, tmp_path: Path) -> None:

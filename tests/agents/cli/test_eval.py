@@ -160,6 +160,7 @@ def test_exact_requires_players_with_move_probabilities(run: Any, tmp_path: Path
     assert not (tmp_path / "m").exists()
 
 
+@pytest.mark.slow
 def test_tables_fit_80_columns(run: Any) -> None:
     done = run("eval", "fails", "--game", "tic_tac_toe", "--game", "2048", "--game", "hearts", "-n", "20")
     assert done.returncode == 0, done.stderr
@@ -206,6 +207,7 @@ def test_same_command_plays_the_same_matches(run: Any, tmp_path: Path) -> None:
     assert {i: r.events for i, r in one.items()} == {i: r.events for i, r in three.items()}
 
 
+@pytest.mark.slow
 def test_workers_play_the_same_matches(run: Any, tmp_path: Path) -> None:
     """The games and opponents are played one after the other, each by all workers."""
     common = ("eval", "fails", "--game", "tic_tac_toe", "--game", "kuhn_poker", "--opponents", "random,mcts-5")

@@ -145,6 +145,7 @@ def test_interrupted_run_resumes_to_identical_bytes(tmp_path: Path) -> None:
         assert (tmp_path / "stopped" / "k" / name).read_bytes() == (tmp_path / "whole" / "k" / name).read_bytes(), name
 
 
+@pytest.mark.slow
 def test_workers_produce_the_same_data(tmp_path: Path) -> None:
     common = ("synth", "--game", "tic_tac_toe", "--players", "mcts-5,random", "-n", "20", "--by", "1")
     for where, how in (("here", ()), ("workers", ("--jobs", "2"))):

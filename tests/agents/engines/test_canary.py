@@ -255,7 +255,7 @@ class Pair:
                 parameter.add_(torch.randn(parameter.shape, generator=generator).sign(), alpha=by)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("versions", [40, pytest.param(140, marks=pytest.mark.slow)])
 def test_healthy_publishes_raise_no_alarm(model_directory: Path, dtype: str, versions: int) -> None:
     """Updates in each number type, with large and small steps, and versions without any change."""

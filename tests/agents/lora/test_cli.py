@@ -59,6 +59,7 @@ def test_show_describes_an_adapter(store: AdapterStore, model_directory: Path) -
     assert told["parameters"] == sum(p.numel() for name, p in loaded.named_parameters() if "lora_" in name)
 
 
+@pytest.mark.slow
 def test_merged_model_can_play(store: AdapterStore, model_directory: Path, tmp_path: Path) -> None:
     adapter = store.path(Policy("learner", 12))
     done = lora("merge", model_directory, adapter, tmp_path / "merged", "--json", TQDM_DISABLE="")

@@ -65,6 +65,7 @@ assert torch.equal(pushed(ids).logits, kept(ids).logits)
 """
 
 
+@pytest.mark.slow
 def test_pushed_files_round_trip(hub: Hub, adapter: Path, model_directory: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     done = push(hub, home, adapter, "alice/ttt", "--private", "--game", "tic_tac_toe", "-m", "first", "--json")
@@ -175,6 +176,7 @@ def test_card_describes_training_and_results(hub: Hub, adapter: Path, tmp_path: 
         assert part in card
 
 
+@pytest.mark.slow
 def test_merged_model_card_needs_the_run_option(hub: Hub, model_directory: Path, tmp_path: Path) -> None:
     write_run(tmp_path / "run")
     assert push(hub, tmp_path, model_directory, "alice/one").returncode == 0

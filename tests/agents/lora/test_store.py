@@ -138,6 +138,7 @@ def test_broken_pointer_suggests_rollback(model: Any, tmp_path: Path) -> None:
     assert store.current() == TEN
 
 
+@pytest.mark.slow
 def test_readers_never_see_partial_adapters(model: Any, tmp_path: Path) -> None:
     """A reader that follows the current version always finds a complete version with weights of one version."""
     store, last = AdapterStore(tmp_path), 40

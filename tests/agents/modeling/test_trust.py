@@ -180,6 +180,7 @@ def test_adapters_import_no_module(model_directory: Path, tmp_path: Path, monkey
         load_lora(load_model(model_directory).model, tmp_path)
 
 
+@pytest.mark.slow
 def test_unreachable_hub_is_not_retried() -> None:
     code = "from gymposium import make_player; make_player('lm:nobody/nothing')"
     environment = {**os.environ, "HF_HUB_OFFLINE": "0", "HF_ENDPOINT": "http://127.0.0.1:9"}

@@ -150,6 +150,7 @@ def test_fetched_weights_are_exact_and_playable(meant: dict[str, Any], tmp_path:
     assert "is already there. Nothing to do" in gymposium("fetch", "tiny").stderr
 
 
+@pytest.mark.slow
 def test_wrong_digest_is_refused_and_cleaned_up(
     meant: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

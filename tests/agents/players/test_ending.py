@@ -7,6 +7,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.models.small import make_small_model
 
@@ -35,6 +37,7 @@ assert answering.is_alive()
 """
 
 
+@pytest.mark.slow
 def test_program_exits_cleanly_while_engine_runs(tmp_path: Path, tiny_size: SmallModel) -> None:
     make_small_model(tmp_path, ["x o"], seed=1, size=replace(tiny_size, hidden=128, context=8192))
     done = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path)], capture_output=True, text=True, timeout=300)

@@ -91,6 +91,7 @@ def test_greedy_play_follows_its_table(taught: LoadedModel, tiny: LoadedModel, n
                     assert policy.table[seat, match.view(seat)].legal_mass == 0.0
 
 
+@pytest.mark.slow
 def test_tabulating_batches_positions(tiny: LoadedModel) -> None:
     class Counting:
         def __init__(self) -> None:

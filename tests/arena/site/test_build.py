@@ -26,6 +26,7 @@ def read_contents(folder: Path) -> dict[str, bytes]:
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
+@pytest.mark.slow
 def test_site_bytes_do_not_depend_on_location(site: Path, board: Board, tmp_path: Path) -> None:
     write_site(board, tmp_path / "again", replays=2)
     assert read_contents(tmp_path / "again") == read_contents(site)
@@ -111,6 +112,7 @@ def test_build_command_writes_the_site(board: Board) -> None:
     assert (board.path / "site" / "index.html").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stale", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_error_shows_a_runnable_rate_command(board: Board, stale: bool) -> None:
     results = board.path / "results.json"

@@ -65,6 +65,7 @@ def test_truncated_file_is_read_and_resumed(copy: Copy, plugin: Path) -> None:
     assert file.read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_compressed_boards_verify_and_can_be_extended(copy: Copy, plugin: Path, tmp_path: Path) -> None:
     board, plain = copy.board, copy.board.files()
     results = compute_results(board)
@@ -136,6 +137,7 @@ def test_changed_results_are_detected(change: Any, said: str, copy: Copy) -> Non
     assert said in verification.findings[0].what
 
 
+@pytest.mark.slow
 def test_exact_figures_are_recomputed(copy: Copy) -> None:
     board = copy.board
     file = write_exact(board, next(entry for entry in board.entries() if entry.player == "random"))

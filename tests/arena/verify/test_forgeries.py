@@ -134,6 +134,7 @@ def test_search_failures_are_always_checked(copy: Copy) -> None:
     assert player.unchecked_failures == 1
 
 
+@pytest.mark.slow
 def test_real_failures_are_confirmed(plugin: Path, tmp_path: Path) -> None:
     """Players that raise, hang, or end their process, each alone at blackjack."""
     names = [f"failing-{how}" for how in ("raises", "hangs", "dies")]

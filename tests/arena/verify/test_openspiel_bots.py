@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from gymposium_arena.board import Board
 from gymposium_arena.results.file import compute_results, write_results
 from gymposium_arena.suite import parse_suite
@@ -40,6 +42,7 @@ def test_board_with_bots_verifies_by_rerunning_them(tmp_path: Path) -> None:
     assert asked[FIXED] > 0
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_boards(tmp_path: Path) -> None:
     one, other = (played(tmp_path / name) for name in ("one", "other"))
     files = sorted(file.relative_to(one.path) for file in one.path.rglob("*.jsonl"))

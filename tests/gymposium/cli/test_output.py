@@ -44,6 +44,7 @@ def test_unwritable_stdout_leaves_no_python_noise(tmp_path: Path) -> None:
     assert done.stdout.startswith("2\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="limits of files are POSIX")
 def test_full_disk_is_a_one_line_error(tmp_path: Path) -> None:
     made = shell(f"{COMMAND} run tic_tac_toe --players random,random -n 2 --out r", tmp_path)

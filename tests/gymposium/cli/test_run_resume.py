@@ -164,6 +164,7 @@ def test_workers_match_in_process_play(gymposium: Run, tmp_path: Path, how: tupl
         assert (tmp_path / "here" / file).read_bytes() == (tmp_path / "workers" / file).read_bytes()
 
 
+@pytest.mark.slow
 def test_run_can_resume_in_workers(gymposium: Run, tmp_path: Path) -> None:
     arguments = ("run", "tic_tac_toe", "--players", "mcts-5,random", "-n", "30")
     whole = gymposium(*arguments, "--out", "whole")

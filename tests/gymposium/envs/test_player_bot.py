@@ -156,7 +156,11 @@ def test_engine_games_load_with_the_engines_rules(engine: str, name: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "name", ["tic_tac_toe", "backgammon", "goofspiel(num_cards=3)", "leduc_poker", "bargaining", "bridge"]
+    "name",
+    [
+        *("tic_tac_toe", "backgammon", "goofspiel(num_cards=3)", "leduc_poker", "bargaining"),
+        pytest.param("bridge", marks=pytest.mark.slow),
+    ],
 )
 def test_engine_history_leads_to_the_same_match(name: str) -> None:
     rng = random.Random(1)

@@ -175,6 +175,7 @@ def test_leaks_outside_the_text_are_detected(name: str, where: str, caught: str)
     assert caught in things(check_leaks(leaky))
 
 
+@pytest.mark.slow
 def test_worlds_from_scratch_reveal_the_hidden_move_count() -> None:
     """Resampling events keeps their number. In phantom tic-tac-toe a failed try is a hidden event."""
     game = load_game("openspiel:phantom_ttt")

@@ -53,10 +53,10 @@ def test_equal_seeds_search_equally(game: str) -> None:
     [
         ("tic_tac_toe", 100, 24, 0.5),
         ("connect_four", 100, 10, 0.6),
-        ("kuhn_poker", 100, 300, 0),
+        pytest.param("kuhn_poker", 100, 300, 0, marks=pytest.mark.slow),
         ("leduc_poker", 100, 60, 0),
-        ("liars_dice", 100, 40, 0.2),
-        ("goofspiel(num_cards=4,points_order=descending)", 100, 40, 0.2),
+        pytest.param("liars_dice", 100, 40, 0.2, marks=pytest.mark.slow),
+        pytest.param("goofspiel(num_cards=4,points_order=descending)", 100, 40, 0.2, marks=pytest.mark.slow),
         pytest.param("goofspiel", 40, 40, 0, marks=pytest.mark.slow),
         ("phantom_ttt", 100, 24, 0.2),
         # with ten cards random play seldom lets a hand end: see the benchmark

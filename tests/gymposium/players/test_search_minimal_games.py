@@ -191,7 +191,7 @@ def matches(game: Game, player: str, n: int, at_once: int = 256) -> Iterator[Any
     return play(jobs, at_once=at_once)
 
 
-@pytest.mark.parametrize("name", ["showdown", "nim", "one_card_poker"])
+@pytest.mark.parametrize("name", [pytest.param("showdown", marks=pytest.mark.slow), "nim", "one_card_poker"])
 def test_search_beats_random(name: str) -> None:
     total = Score()
     for played in matches(GAMES[name](), "mcts-60", 300):

@@ -976,7 +976,7 @@ def test_free_text_keeps_whitespace_and_fences() -> None:
         *("accents", "angles", "tokens", "tokens and text", "answers", "boxes"),
     ],
 )
-@pytest.mark.parametrize("length", [200_000, pytest.param(MAX_REPLY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("length", [100_000, pytest.param(MAX_REPLY, marks=pytest.mark.slow)])
 def test_huge_replies_are_read_in_linear_time(text: str, length: int) -> None:
     text = text[: length // 2] + text[length // 2 :][-length // 2 :]  # with its end
     assert read_by("tags-lenient", text).kind in ("unparsable", "move")

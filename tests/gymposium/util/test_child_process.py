@@ -220,6 +220,7 @@ def test_child_processes_have_the_plugins_of_their_parent(tmp_path: Path) -> Non
 SUITE = 'name = "small"\ngroups = 2\nplayers = ["random", "mcts-2"]\n[[games]]\nname = "nim"\n'
 
 
+@pytest.mark.slow
 def test_verbs_are_safe_in_a_hostile_folder(tmp_path: Path) -> None:
     """The workers of each verb know the plugin's game, and run no file of the folder."""
     (tmp_path / "nim.py").write_bytes((ROOT / "docs" / "examples" / "nim.py").read_bytes())

@@ -33,6 +33,7 @@ def test_plugins_and_defaults_apply_to_commands_and_workers(gymposium: Run, tmp_
     assert gymposium("--plugin", "nim.py", "info", "nim", env=ON).returncode == 0, "it is loaded once"
 
 
+@pytest.mark.slow
 def test_python_gets_the_plugins_but_not_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tmp_path / "config" / "gymposium"
     config.mkdir(parents=True)

@@ -120,6 +120,7 @@ def test_same_task_and_seed_give_the_same_match(game: str, opponent: str) -> Non
     assert match(4) == match(4)
 
 
+@pytest.mark.slow
 def test_opponents_have_separate_random_streams() -> None:
     """If all opponents drew from one stream, seats in equal positions would move alike."""
     with chat_server(first_legal) as server:
@@ -246,6 +247,7 @@ def test_results_never_contain_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
 # together, and offline
 
 
+@pytest.mark.slow
 def test_concurrent_evaluations_are_independent_and_do_not_block() -> None:
     tasks = [
         encode_game("leduc_poker"),

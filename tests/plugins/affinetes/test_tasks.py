@@ -114,7 +114,14 @@ def test_every_variant_can_be_played(index: int, config: int) -> None:
     assert all(least <= utility <= greatest for utility in played.utilities)
 
 
-@pytest.mark.parametrize("family", [f for f in FAMILIES if f.simulations], ids=lambda f: f.name)
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(f, id=f.name, marks=pytest.mark.slow if f.name == "bridge" else ())
+        for f in FAMILIES
+        if f.simulations
+    ],
+)
 def test_search_plays_the_games_it_supports(family: object) -> None:
     """Few simulations suffice to test that search can play the game."""
     task = decode_task([f is family for f in FAMILIES].index(True) * CONFIGS)

@@ -135,7 +135,7 @@ def test_no_free_server_slot_is_an_error(tmp_path: Path, monkeypatch: pytest.Mon
         assert game.new(1).to_move() == (0,)
 
 
-@pytest.mark.parametrize("killed", [True, False])
+@pytest.mark.parametrize("killed", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_exiting_program_leaves_no_server(killed: bool, tmp_path: Path) -> None:
     alive = tmp_path / "alive"
     os.mkfifo(alive)

@@ -198,6 +198,7 @@ def test_unanswered_call_breaks_the_match(how: str, game: ToolGame) -> None:
     assert len(match.events) == 1
 
 
+@pytest.mark.slow
 def test_endless_lines_are_not_buffered(game: ToolGame, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "MOST_BYTES", 200_000)
     for _ in range(2):  # the next match has a new server
@@ -289,6 +290,7 @@ def test_matches_share_one_server(tmp_path: Path) -> None:
     assert (tmp_path / "noted").read_text() == "started ended"
 
 
+@pytest.mark.slow
 def test_program_stops_its_server_without_warnings(tmp_path: Path) -> None:
     script = "import sys; from gymposium import load_game; load_game('mcp', file=sys.argv[1]).new(0)"
     run = subprocess.run(
@@ -301,6 +303,7 @@ def test_program_stops_its_server_without_warnings(tmp_path: Path) -> None:
     assert (tmp_path / "noted").read_text() == "started ended"
 
 
+@pytest.mark.slow
 def test_invalid_messages_cause_no_traceback(tmp_path: Path) -> None:
     script = """if True:
         import sys

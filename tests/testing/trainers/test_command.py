@@ -68,6 +68,7 @@ def test_command_reports_invalid_policies(folder: Path) -> None:
     assert "The policy gives [2.0] for the moves ['pass', 'bet']." in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -107,6 +107,7 @@ def test_lot_ends_after_its_seconds() -> None:
     assert 4 <= len(lessons) <= 4 * 9  # the first matches
 
 
+@pytest.mark.slow
 def test_slow_teacher_leaves_time_to_imitate(
     tmp_path: Path, quick_config: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +187,7 @@ def test_interrupted_distillation_begins_again(distilled: RunDirectory, tmp_path
     ).read_bytes()
 
 
+@pytest.mark.slow
 def test_reinforcement_follows_within_the_budget(tmp_path: Path, quick_config: Any) -> None:
     config = quick_config(
         "teacher=exact", 'games=["tic_tac_toe"]', "budget=6", "steps=", without=(*UNTAUGHT, "cold_start.steps")
@@ -211,7 +213,7 @@ def test_teacher_labels_rollouts_with_a_falling_weight(tmp_path: Path, quick_con
     assert all(entry["train/distillation"] > 0.0 for entry in learned)
 
 
-@pytest.mark.parametrize("length", ["steps=1", "budget=2"])
+@pytest.mark.parametrize("length", ["steps=1", pytest.param("budget=2", marks=pytest.mark.slow)])
 def test_teacher_without_a_cold_start_only_labels_rollouts(tmp_path: Path, quick_config: Any, length: str) -> None:
     settings = ("teacher=exact", 'games=["tic_tac_toe"]', "cold_start.steps=0", "evaluation.every=0")
     more = (length,) if length.startswith("steps") else (length, "steps=")

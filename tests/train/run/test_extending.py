@@ -78,6 +78,7 @@ def check_equal(run: RunDirectory, whole: RunDirectory) -> None:
     assert Run("run", run.path).finished
 
 
+@pytest.mark.slow
 def test_killed_extension_equals_a_longer_run(run: RunDirectory, tmp_path: Path, quick_config: Any) -> None:
     with pytest.raises(KeyboardInterrupt):
         train(resume=run.path, steps=4, callbacks=[StopAfter(3)])

@@ -96,6 +96,7 @@ def flaky(tmp_path: Path) -> Iterator[str]:
     host.cache_clear()
 
 
+@pytest.mark.slow
 def test_run_finishes_and_counts_broken_matches(flaky: str, tmp_path: Path, quick_config: Any) -> None:
     steps, size = 6, 4 * 8
     config = quick_config(

@@ -124,6 +124,7 @@ def test_run_with_steps_warns_and_learns_on(
     assert "Returning to the weights" not in said
 
 
+@pytest.mark.slow
 def test_rollback_weights_are_kept_while_needed(
     quick_config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

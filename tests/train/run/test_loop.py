@@ -160,6 +160,7 @@ def test_legal_replies_are_recorded_only_for_loss_terms(
         assert metrics["train/illegality"] > 0.0
 
 
+@pytest.mark.slow
 def test_learner_without_credit_approaches_the_probabilities_of_a_teacher_of_tokens(
     pretrained: Path, sharp_model: Path, tmp_path: Path
 ) -> None:
@@ -255,6 +256,7 @@ def test_recomputed_step_is_identical(model_directory: Path, tmp_path: Path) -> 
         assert steps(anew, 0) == first
 
 
+@pytest.mark.slow
 def test_keeping_samples_changes_no_metrics(model_directory: Path, tmp_path: Path) -> None:
     file = tmp_path / "samples.jsonl"
     found = []

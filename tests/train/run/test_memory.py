@@ -83,6 +83,7 @@ def test_averaged_reference_is_kept_in_float32(model_directory: Path, tune: str)
         assert held == estimated.reference
 
 
+@pytest.mark.slow
 def test_suggests_settings_that_fit(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = config(model_directory, "optimizer.layout=packed", "optimizer.checkpointing=false")
     fewer = estimate_memory(change_config(mine, "optimizer.checkpointing=true"))

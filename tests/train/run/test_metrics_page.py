@@ -65,10 +65,12 @@ def run_metrics(tmp_path_factory: pytest.TempPathFactory, quick_config: Any, mod
     return {name for run in runs for entry in run.metrics() for name in entry} - {"stage", "step"}
 
 
+@pytest.mark.slow
 def test_every_metric_is_documented(run_metrics: set[str]) -> None:
     assert sorted(name for name in run_metrics if find_metric(name) is None) == []
 
 
+@pytest.mark.slow
 def test_every_documented_metric_exists(run_metrics: set[str]) -> None:
     found = {find_metric(name) for name in run_metrics}
     of_a_gpu = [] if torch.cuda.is_available() else ["perf/memory_device"]

@@ -129,7 +129,7 @@ def records(file: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("overrides", "without", "every"),
     [
-        pytest.param(SELF_PLAY, (), 5, id="self-play, every fifth moment"),
+        pytest.param(SELF_PLAY, (), 10, id="self-play, the tenth moment"),
         pytest.param(FILTERS, (), 5, id="filters, every fifth moment", marks=pytest.mark.slow),
         pytest.param(SELF_PLAY, (), 1, id="self-play", marks=pytest.mark.slow),
         pytest.param(CRITIC, ("model.lora",), 1, id="critic", marks=pytest.mark.slow),

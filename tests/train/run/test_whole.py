@@ -51,6 +51,7 @@ def config(finished_run: RunDirectory) -> TrainConfig:
     return RunDirectory.open(finished_run.path)[1]
 
 
+@pytest.mark.slow
 def test_every_model_is_evaluated_in_every_game(finished_run: RunDirectory) -> None:
     results = finished_run.results()
     assert set(results["evaluations"]) == {"cold start", "trained", "control", "anchor random", "anchor mcts-5"}
@@ -286,6 +287,7 @@ def test_summary_is_grouped_by_game(finished_run: RunDirectory, config: TrainCon
     assert list(sum_stage_seconds(finished_run.results())) == ["cold start", "training", "control"]
 
 
+@pytest.mark.slow
 def test_run_stopped_in_its_control_resumes_it(finished_run: RunDirectory, tmp_path: Path) -> None:
     """Finished steps and evaluations are not done again. The control has its whole budget."""
     shutil.copytree(finished_run.path, tmp_path / "stopped")
@@ -340,6 +342,7 @@ def test_games_of_all_kinds_train_together(tmp_path: Path, quick_config: Any) ->
     assert [curve["games"] for curve in curves if curve["title"] == "mean return"] == ["2048"]
 
 
+@pytest.mark.slow
 def test_named_model_is_neither_copied_nor_warmed_up(
     tmp_path: Path, model_directory: Path, quick_config: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -378,6 +381,7 @@ def test_quantized_weights_train_a_lora(tmp_path: Path, quick_config: Any) -> No
     assert "trained" in run.results()["evaluations"]
 
 
+@pytest.mark.slow
 def test_files_without_legal_moves_are_reported(
     tmp_path: Path, quick_config: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -492,6 +496,7 @@ class Notes(Callback):
         self.ended = True
 
 
+@pytest.mark.slow
 def test_failing_logger_loses_no_step(tmp_path: Path, logger_calls: list[tuple[Any, ...]], quick_config: Any) -> None:
     """It gets every step. When it fails, the run saves a checkpoint and stops, and continues after that step when
     resumed."""
@@ -514,6 +519,7 @@ def test_failing_logger_loses_no_step(tmp_path: Path, logger_calls: list[tuple[A
     assert [entry["step"] for entry in run.metrics() if entry["stage"] == "train"] == [1, 2, 3, 4]
 
 
+@pytest.mark.slow
 def test_callbacks_can_stop_a_run(tmp_path: Path, quick_config: Any) -> None:
     class Stop(Callback):
         def on_step(self, step: int, metrics: Any) -> None:

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from gymposium_train.config.directory import RunDirectory
 
 from .test_source import free_port, make_config, served
@@ -16,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "how-to" / "train-your-own-agent.md"
 
 
+@pytest.mark.slow
 def test_docs_agent_plays_and_is_trained(model_directory: Path, tmp_path: Path) -> None:
     name, *_ = re.findall(r"\{literalinclude\} (\S+)", PAGE.read_text(encoding="utf-8"))
     port = free_port()

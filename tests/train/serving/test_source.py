@@ -83,6 +83,7 @@ def agent(session: Session[Server]) -> dict[str, Any]:
     return {"reward": -float(length) - session.member, "parts": {"length": float(length)}}
 
 
+@pytest.mark.slow
 def test_unlearnable_groups_are_dropped(model_directory: Path, tmp_path: Path) -> None:
     port, out = free_port(), tmp_path / "run"
     with served(make_config(model_directory, port), out) as failed, Server(f"http://127.0.0.1:{port}") as server:
@@ -148,6 +149,7 @@ def test_run_learns_from_client_sessions(model_directory: Path, tmp_path: Path, 
     file.close()
 
 
+@pytest.mark.slow
 def test_checkpoint_can_be_promoted_to_a_model(model_directory: Path, tmp_path: Path) -> None:
     port, out = free_port(), tmp_path / "run"
     with (

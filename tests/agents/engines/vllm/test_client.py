@@ -259,6 +259,7 @@ def test_refusals_are_not_retried(server: Faltering, engine: VllmEngine) -> None
     assert len(server.asked) == 1
 
 
+@pytest.mark.slow
 def test_long_replies_are_sampled_once(server: Faltering) -> None:
     """A reply takes ten times the limit of a request without tokens; 20 ms stand for the default of 600 s."""
     limit, replies, at_once = 0.02, 256, 64
@@ -283,7 +284,9 @@ def test_slow_healthy_server_is_not_asked_twice(server: Faltering) -> None:
     assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize(("says", "asked", "expected"), [(None, None, AT_ONCE), (7, None, 7), (7, 3, 3)])
+@pytest.mark.parametrize(
+    ("says", "asked", "expected"), [pytest.param(None, None, AT_ONCE, marks=pytest.mark.slow), (7, None, 7), (7, 3, 3)]
+)
 def test_concurrency_follows_the_server_or_the_setting(
     server: Faltering, says: int | None, asked: int | None, expected: int
 ) -> None:

@@ -68,6 +68,7 @@ def test_key_is_passed_only_in_the_environment(monkeypatch: pytest.MonkeyPatch) 
     assert {"VLLM_NO_USAGE_STATS", "DO_NOT_TRACK", "VLLM_CPU_KVCACHE_SPACE"} <= set(theirs)
 
 
+@pytest.mark.slow
 def test_server_environment_drops_torchrun_variables(tmp_path: Path) -> None:
     """The variables are read from a process that torchrun started, so that one that a later torch adds is found."""
     script = tmp_path / "print_environment.py"

@@ -64,6 +64,7 @@ CRASHES = {
 }
 
 
+@pytest.mark.slow
 # the one that hangs meets no other, since each of its failures takes the whole time limit
 @pytest.mark.parametrize("odd", [["raises", "illegal", "malformed", "dies"], ["hangs"]])
 def test_failing_players_forfeit_only_their_matches(odd: list[str], gymposium: Any, tmp_path: Path) -> None:
@@ -95,6 +96,7 @@ def test_failing_players_forfeit_only_their_matches(odd: list[str], gymposium: A
     assert "forfeits that match" in run.stderr
 
 
+@pytest.mark.slow
 def test_workers_dying_at_startup_are_replaced_a_few_times(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", "odd-stillborn")
     run = gymposium("--plugin", ODD, "leaderboard", "run", suite, "--out", "board", "--jobs", "1")
@@ -103,6 +105,7 @@ def test_workers_dying_at_startup_are_replaced_a_few_times(gymposium: Any, tmp_p
     assert matches(tmp_path / "board") == {}
 
 
+@pytest.mark.slow
 def test_matches_with_unreachable_players_are_played_later(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", "odd-unreachable")
     command = ("--plugin", ODD, "leaderboard", "run", suite, "--out", "board", "--jobs", "1")
@@ -162,6 +165,7 @@ def test_killed_run_resumes_to_identical_files(gymposium: Any, tmp_path: Path) -
     assert len(matches(tmp_path / "killed")) == 72
 
 
+@pytest.mark.slow
 def test_interrupted_run_prints_the_resume_command(tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", "odd-waits")
     call = tmp_path / "call"
@@ -207,6 +211,7 @@ def test_added_player_meets_everyone_under_its_own_seed(gymposium: Any, tmp_path
     assert seeds.isdisjoint(others)
 
 
+@pytest.mark.slow
 def test_refuses_to_reenter_a_player_with_other_settings(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", groups=1)
     command = ("leaderboard", "run", "--out", "board", "-j", "1", "--add", "greedy")

@@ -41,6 +41,7 @@ def board(played: Path, tmp_path: Path) -> Path:
     return shutil.copytree(played, tmp_path / "tiny")
 
 
+@pytest.mark.slow
 def test_parallel_verification_matches_serial(gymposium: Run, board: Path) -> None:
     several = gymposium("leaderboard", "verify", "tiny", "--json", "--jobs", "2", "--seed", "3")
     alone = gymposium("leaderboard", "verify", "tiny", "--json", "--jobs", "1", "--seed", "3")
@@ -52,6 +53,7 @@ def test_parallel_verification_matches_serial(gymposium: Run, board: Path) -> No
     assert [one["evidence"] for one in found["players"]] == ["all repeated"] * 2
 
 
+@pytest.mark.slow
 def test_huge_match_files_are_not_read(gymposium: Run, board: Path) -> None:
     file = next(board.glob("entries/mcts-3/matches/kuhn_poker/*.jsonl"))
     with open(file, "r+b") as sparse:

@@ -52,6 +52,7 @@ def test_cost_is_what_a_best_response_loses(make_odds_player: Factory, seed: int
         assert decision.cost > 0.0
 
 
+@pytest.mark.slow
 def test_unexploitable_policy_has_no_costly_decision() -> None:
     game, player = load_game("tic_tac_toe"), ExactPlayer()
     policy = complete_policy(tabulate_policy(game, player), player)

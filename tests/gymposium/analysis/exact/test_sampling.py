@@ -116,6 +116,7 @@ def test_unknown_states_get_worst_case_bounds(
         )
 
 
+@pytest.mark.slow
 def test_too_few_replies_leave_states_unknown() -> None:
     found = sample_policy(load_game("leduc_poker"), RandomPlayer(), 40)
     between = estimate_exploitability(found, forfeits=False)

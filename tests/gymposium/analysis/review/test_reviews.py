@@ -131,6 +131,7 @@ def test_reviews_are_stored_beside_the_matches(tmp_path: Path, executor: LocalEx
     assert review_file(file, "search-10", executor).new == 1
 
 
+@pytest.mark.slow
 def test_parallel_review_matches_serial_review(tmp_path: Path, executor: LocalExecutor) -> None:
     file, other = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
     for path in (file, other):

@@ -511,9 +511,11 @@ def test_worlds_are_consistent_with_the_seats_view(name: str, story: Callable[[M
     check_worlds(name, 0.06, 12, story)
 
 
+@pytest.mark.slow
 def test_nothing_leaks() -> None:
     check_nothing_leaks("gin_rummy(hand_size=3)", 2)
 
 
+@pytest.mark.slow
 def test_leak_check_detects_a_hidden_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     check_hint_is_found("gin_rummy(hand_size=3)", 4, lambda state, seat: sum(state.hands()[1 - seat]) % 2, monkeypatch)

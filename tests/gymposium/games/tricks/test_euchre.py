@@ -319,7 +319,7 @@ def holdings(match: Match) -> tuple[list[set[str]], str]:
     return account.hands, account.discard
 
 
-@pytest.mark.parametrize("seed", [4, 6])
+@pytest.mark.parametrize("seed", [4, pytest.param(6, marks=pytest.mark.slow)])
 def test_sampled_hands_and_discards_are_uniform(seed: int, check_even: Callable[..., None]) -> None:
     """With few cards left, lists and counts all distributions of the unseen cards that the tricks allow."""
     rng = random.Random(seed)

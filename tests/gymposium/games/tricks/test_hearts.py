@@ -313,5 +313,6 @@ def test_nothing_leaks() -> None:
     check_nothing_leaks("hearts", 4)
 
 
+@pytest.mark.slow
 def test_leak_check_detects_a_hidden_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     check_hint_is_found("hearts", 4, lambda state, seat: state.history()[1 + (seat + 1) % 4] % 2, monkeypatch)

@@ -67,6 +67,7 @@ def test_matches_are_recorded_in_the_run_folder(tmp_path: Path) -> None:
     assert (verified.matches, verified.problems) == (1, [])
 
 
+@pytest.mark.slow
 def test_public_address_needs_a_token(tmp_path: Path) -> None:
     assert f"Set the environment variable {TOKEN}" in refused("tic_tac_toe", "--host", "0.0.0.0", "--port", "0")
     options = ("--host", "0.0.0.0", "--name", "localhost")
@@ -82,9 +83,9 @@ def test_public_address_needs_a_token(tmp_path: Path) -> None:
     ("arguments", "why"),
     [
         (["no_such_game"], "Unknown game 'no_such_game'"),
-        (["tic_tac_toe", "--opponent", "no such player"], "Unknown player"),
+        pytest.param(["tic_tac_toe", "--opponent", "no such player"], "Unknown player", marks=pytest.mark.slow),
         (["tic_tac_toe", "--opponent", "human"], "--opponent human: a person can play only one match at a time"),
-        (["tic_tac_toe", "--on-illegal", "smile"], "Unknown policy"),
+        pytest.param(["tic_tac_toe", "--on-illegal", "smile"], "Unknown policy", marks=pytest.mark.slow),
     ],
 )
 def test_invalid_arguments_are_refused_at_startup(arguments: list[str], why: str) -> None:

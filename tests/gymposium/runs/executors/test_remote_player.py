@@ -26,7 +26,13 @@ def moves(game: str, player: Player) -> list[list[tuple[int, str]]]:
     return [[(event.seat, event.move) for event in result.events] for result in played]
 
 
-@pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker", "pig(horizon=30,winscore=20)"])
+@pytest.mark.parametrize(
+    "game",
+    [
+        "tic_tac_toe",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("leduc_poker", "pig(horizon=30,winscore=20)")),
+    ],
+)
 def test_remote_player_moves_like_the_player(game: str) -> None:
     remote = make_player("remote:mcts-10?workers=2")
     assert isinstance(remote, RemotePlayer)

@@ -303,6 +303,7 @@ def test_large_schema_is_sampled_within_the_limit(large: str) -> None:
     assert time.process_time() - start < module.SECONDS
 
 
+@pytest.mark.slow
 def test_schema_is_given_up_after_three_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SECONDS", 0.1)
     schema = Schema(STALLING["pattern"])
@@ -313,6 +314,7 @@ def test_schema_is_given_up_after_three_timeouts(monkeypatch: pytest.MonkeyPatch
     assert other.find_objection({"a": "a"}) is None  # the process has been started again
 
 
+@pytest.mark.slow
 def test_sampling_is_deterministic_across_processes() -> None:
     script = (
         "import json, sys; from gymposium.util.streams import stream; from gymposium.tasks.tools.schema import Schema\n"
