@@ -81,6 +81,14 @@ GAE = "credit.kind=gae"
         (("teacher=exact", "sft.weight=0.1"), "would undo what the teacher taught"),
         (("teacher=exact", "control=true"), "so it is no comparison"),
         (("teacher=lm:big", "model.name=some/model", "distillation.weight=0"), "nothing is learned from them"),
+        (
+            ("teacher=lm:big?engine=vllm", "model.name=some/model", "prompting.temperature=0.7"),
+            "teacher: lm:big?engine=vllm: a vLLM server scores tokens only at temperature 1, but",
+        ),
+        (
+            ("teacher=lm:big?engine=http://127.0.0.1:9", "model.name=some/model", "prompting.temperature=0.7"),
+            "Set prompting.temperature=1, or omit engine=",
+        ),
         (("credit.kind=off",), "learns only from a teacher. Set teacher, or another credit"),
         (
             ("teacher=exact", "credit.kind=off", "distillation.weight=0"),

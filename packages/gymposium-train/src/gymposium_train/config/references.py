@@ -20,7 +20,7 @@ from gymposium.rewards.grammar import make_reward
 from gymposium.runs.loggers.make import check_installed, check_loggers
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium_agents.chat.context import parse_context
-from gymposium_agents.chat.settings import TOOLS, find_reply_form
+from gymposium_agents.chat.settings import TOOLS, find_reply_form, parse_options
 from gymposium_agents.chat.tokens import Message
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.files import check_target_names
@@ -79,6 +79,8 @@ def find_unknown(config: TrainConfig) -> Iterator[str]:
             yield from _report_error(where, _check_opponent, name, shared)
     if config.teaches_moves and config.teacher != AUTO_TEACHER and not _is_model(config.teacher):
         yield from _report_error("teacher", _check_teacher, config.teacher, games)
+    if config.teaches_tokens:
+        yield from _report_error("teacher", _check_scoring, config)
     if len(games) == len(config.games):
         yield from _report_error("stages", check_stages, config.stages, games)
 
@@ -102,6 +104,17 @@ def _check_teacher(name: str, games: Iterable[Game]) -> None:
     reject_person("teacher", [name])
     for game in games:
         check_teaches(player, game)
+
+
+def _check_scoring(config: TrainConfig) -> None:
+    """Raise `BadOption` if a server would have to score the learner's tokens at a temperature other than 1."""
+    name, temperature = config.teacher, config.prompting.temperature
+    engine = parse_options(name.partition("?")[2]).get("engine", "")
+    if temperature != 1.0 and (engine == "vllm" or "://" in engine):
+        raise BadOption(
+            f"{name}: a vLLM server scores tokens only at temperature 1, but prompting.temperature = {temperature:g}. "
+            f"Set prompting.temperature=1, or omit engine= from the teacher's name."
+        )
 
 
 def _check_reply(reply: str, games: Iterable[Game]) -> None:
