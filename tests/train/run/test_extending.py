@@ -133,6 +133,18 @@ def test_bound_must_be_beyond_what_is_done(run: RunDirectory) -> None:
     assert {file: file.read_bytes() for file in run.path.rglob("*") if file.is_file()} == files
 
 
+def test_run_cannot_be_extended_after_its_teacher(run: RunDirectory) -> None:
+    config = json.loads(run.config_file.read_text())
+    config |= {"teacher": "cfr-5", "credit": {"kind": "off"}, "control": False}
+    run.config_file.write_text(json.dumps(config))
+    [file] = run.checkpoints.glob("step-*2/state.json")
+    state = json.loads(file.read_text())
+    state["training"]["distillation_weight"] = 0.0
+    file.write_text(json.dumps(state))
+    with pytest.raises(BadOption, match="learns only from its teacher"):
+        train(resume=run.path, steps=3)
+
+
 def test_run_without_checkpoints_cannot_be_extended(run: RunDirectory) -> None:
     shutil.rmtree(run.checkpoints)
     with pytest.raises(BadOption, match="no checkpoint to continue from"):

@@ -476,6 +476,18 @@ def rate_odd_tokens(group: Sequence[HandMadeTrajectory]) -> list[Reward]:
     return [Reward(float(sum(token % 2 for turn in one.turns for token in turn.trace.completion.ids))) for one in group]
 
 
+def test_distillation_weight_does_not_rise_in_a_longer_run(model_directory: Path, tmp_path: Path) -> None:
+    found = []
+    state = None
+    for length, numbers in ((3, (0, 1)), (9, (2, 3)), (5, (4,))):
+        with training(model_directory, tmp_path, teacher="random", **SMALL | {"steps": length}) as mine:
+            if state is not None:
+                mine.restore(state)
+            found += [metrics["train/distillation_weight"] for metrics in steps(mine, *numbers)]
+            state = mine.state()
+    assert found == [1.0, 0.5, 0.5, 0.5, 0.0]
+
+
 def test_step_learns_from_trajectories_without_a_match(model_directory: Path, tmp_path: Path) -> None:
     file = tmp_path / "samples.jsonl"
     at_one = Prompting(temperature=1.0)  # as the source samples

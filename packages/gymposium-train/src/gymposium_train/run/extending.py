@@ -88,11 +88,17 @@ def _check_beyond(directory: RunDirectory, extended: TrainConfig) -> None:
     state = read_state(state_file)
     with check_state(state_file):
         done, setbacks = int(state["step"]), int(state["health"]["setbacks"])
+        weight = float(state["training"]["distillation_weight"])
         used = directory.results().get("cold_start_cpu_seconds", 0.0) + float(state["cpu_seconds"])
     if setbacks > MOST_SETBACKS:
         raise BadOption(
             f"{directory.path} ended after {quantity(setbacks, 'rollback')}, because its updates kept breaking the "
             f"policy. Start a new run with a lower optimizer.learning_rate."
+        )
+    if extended.credit.kind == "off" and weight == 0.0:
+        raise BadOption(
+            f"{directory.path} learns only from its teacher (credit.kind=off), whose weight has fallen to 0. Start a "
+            f"new run with distillation.final_share above 0."
         )
     if extended.steps is not None and extended.steps <= done:
         raise BadConfig([f"steps = {extended.steps}: the run has already taken {quantity(done, 'step')}. Set more."])

@@ -66,6 +66,11 @@ class Training:
     """Scores rows with a teacher of tokens (`gymposium_train.run.teachers.make_token_teacher`)."""
     unrated: Counter[str] = field(default_factory=Counter)
     """Number of groups that could not be rated, by reason."""
+    distillation_weight: float = field(init=False)
+    """The weight of distillation in the latest step. It never rises, even if an extension makes the run longer."""
+
+    def __post_init__(self) -> None:
+        self.distillation_weight = self.config.distillation_weight
 
     def play(self, step: int) -> tuple[Sequence[Group], dict[str, Any]]:
         """Wait for the groups of one step. Returns them and their metrics. The weights for the step must be
@@ -86,6 +91,7 @@ class Training:
         started, begun = time.perf_counter(), time.process_time()
         if config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference(config.kl.refresh_share)
+        self.distillation_weight = min(self.distillation_weight, compute_distillation_weight(config, progress))
         # a penalty for each nat from the reference, if it is subtracted from the rewards
         k1 = compute_kl_weight(config, progress) if config.kl.estimator == "k1" else 0.0
         longest = config.optimizer.max_row or self.trainee.player.engine.context
@@ -109,7 +115,7 @@ class Training:
             "train/kl_weight": compute_kl_weight(config, progress),
         }
         if config.has_teacher:
-            metrics["train/distillation_weight"] = compute_distillation_weight(config, progress)
+            metrics["train/distillation_weight"] = self.distillation_weight
         if masks:
             metrics["train/turns_masked"] = sum(is_cut_off(turn) for one in learned for turn in one.trajectory.turns)
         if config.samples.prompts and config.samples.keeps(step + 1, config.steps):
@@ -122,14 +128,14 @@ class Training:
                 rng=stream(config.seed, "information", step),
             )
         if rows and self.teach_tokens is not None:
-            rows, metrics["train/teacher_kl"] = self.teach_tokens(rows, compute_distillation_weight(config, progress))
+            rows, metrics["train/teacher_kl"] = self.teach_tokens(rows, self.distillation_weight)
         if rows:
             metrics |= learner.update(
                 rows,
                 learning_rate=rate,
                 entropy_weight=compute_entropy_weight(config, progress),
                 kl_weight=compute_kl_weight(config, progress),
-                distillation_weight=compute_distillation_weight(config, progress),
+                distillation_weight=self.distillation_weight,
                 seed=stream(config.seed, "update", step).getrandbits(48),
                 policy_learns=self.credit.critic is None or step >= self.credit.critic.warmup,
                 auxiliary_sft=self._make_auxiliary_sft(step),
@@ -142,12 +148,17 @@ class Training:
 
     def state(self) -> dict[str, Any]:
         """Return the state for a checkpoint as plain data, without the learner's tensors."""
-        return {"rollouts": self.source.state(), "credit": self.credit.state()}
+        return {
+            "rollouts": self.source.state(),
+            "credit": self.credit.state(),
+            "distillation_weight": self.distillation_weight,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore what `state` returned."""
         self.source.restore(state["rollouts"])
         self.credit.restore(state["credit"])
+        self.distillation_weight = float(state["distillation_weight"])
 
     @property
     def _critic(self) -> bool:
