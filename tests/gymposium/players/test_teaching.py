@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +25,8 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, MatchContext, Player, Reply, check_size
 from gymposium.players.teaching import CachedTeacher, ask_teacher, check_teaches, recommend_moves
 from gymposium.replies.reading import READERS
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "write-a-player.md"
 
 
 class Scripted:
@@ -83,6 +87,15 @@ def test_invalid_recommendations_are_blamed_on_the_teacher(what: str, wrong: Any
     with pytest.raises((TypeError, ValueError), match=r"^player scripted (returned|was asked)") as raised:
         recommend(invalid("bet"), load_game("kuhn_poker"))
     assert get_blame_note(raised.value) == f"The player 'scripted' failed in {__file__}."
+
+
+def test_example_of_the_guide_recommends_free_corners() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    example: dict[str, Any] = {}
+    exec("\n".join(blocks), example)
+    teacher, game = example["TeachingCorners"](), load_game("tic_tac_toe")
+    assert set(recommend(teacher, game, ("a1",)).likeliest) == {"a3", "c1", "c3"}
+    assert recommend(teacher, game, ("a1", "a3", "c1", "c3")).likeliest == ()
 
 
 def test_likeliest_moves_share_the_highest_probability() -> None:
