@@ -181,7 +181,8 @@ def test_agreement_curve_joins_both_stages(training_run: Any) -> None:
     run = training_run()
     curves, read = Curves(run.path / "metrics.jsonl"), Run("first", run.path)
     assert build_agreement_curve(read.config(), curves) is None
-    run.log(2, "cold_start", train__teacher_agreement=0.25)
+    for step, agreement in ((2, 0.25), (3, 0.25), (4, 0.5)):
+        run.log(step, "cold_start", train__teacher_agreement=agreement)
     run.log(5, "cold_start")
     for step in range(1, 2 * MOST_AGREEMENTS):
         run.log(step, rollout__teacher_agreement=0.5 if step % 2 else 1.0)
@@ -189,9 +190,10 @@ def test_agreement_curve_joins_both_stages(training_run: Any) -> None:
     curve = build_agreement_curve(read.config(), curves)
     assert curve is not None
     assert (curve.games, curve.levels) == ("tic_tac_toe", {})
-    first, second, *_, last = curve.points
-    assert (first, second) == (Point(-3, 0.25, 0.25, 0.25), Point(2, 0.75, 0.75, 0.75))
-    assert (last.step, len(curve.points)) == (2 * MOST_AGREEMENTS - 1, 1 + MOST_AGREEMENTS)
+    *cold, first = curve.points[:3]
+    assert cold == [Point(-3, 0.25, 0.25, 0.25), Point(-1, 0.5, 0.5, 0.5)]
+    assert first == Point(2, 0.75, 0.75, 0.75)
+    assert (curve.points[-1].step, len(curve.points)) == (2 * MOST_AGREEMENTS - 1, 2 + MOST_AGREEMENTS)
 
 
 def test_unreadable_files_report_why(tmp_path: Path) -> None:

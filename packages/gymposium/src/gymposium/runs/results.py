@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from statistics import fmean
 from typing import Any, Final
 
@@ -220,6 +221,8 @@ def build_agreement_curve(config: Mapping[str, Any], metrics: Curves) -> Learnin
     for stage, name in AGREEMENT.items():
         zero = metrics.last(COLD_START)[0] if stage == COLD_START else 0
         found = [(step, values[name]) for step, values in metrics.entries(stage).items() if name in values]
+        if stage == COLD_START:  # each step repeats the value of the latest matches
+            found = [new for old, new in pairwise([(0, math.nan), *found]) if new[1] != old[1]]
         each = math.ceil(len(found) / MOST_AGREEMENTS)
         for first in range(0, len(found), max(1, each)):
             span = found[first : first + each]
