@@ -144,8 +144,18 @@ def test_slow_teacher_leaves_time_to_imitate(
     assert len(run.metrics()) > 50
 
 
+def test_teacher_may_recommend_few_moves() -> None:
+    class RareTeacher(CountingTeacher):
+        def teach(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
+            moves = [ask.legal_moves or [] for ask in asks]
+            return [recommend_moves(legal, [float(legal == ["c3"])] * len(legal)) for legal in moves]
+
+    lessons, _ = make_play(RareTeacher()).lot(2, None)
+    assert [lesson.legal for lesson in lessons] == [("c3",)] * len(lessons)
+
+
 def test_teacher_without_recommendations_is_refused() -> None:
-    with pytest.raises(GymposiumError, match="recommends no move in random matches of tic_tac_toe"):
+    with pytest.raises(GymposiumError, match="recommends no move in 64 matches of tic_tac_toe"):
         make_play(CountingTeacher(silent=True)).lot(10, None)
 
 

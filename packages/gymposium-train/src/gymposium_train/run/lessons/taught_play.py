@@ -19,12 +19,15 @@ from gymposium.players.teaching import AskTeacher
 from gymposium.records import record_matches
 from gymposium.replies.reading import READERS, Reader, Reading
 from gymposium.util.streams import stream
+from gymposium.util.visible import quantity
 from gymposium_train.config.stages import PAST, SELF
 from gymposium_train.run.lessons.lessons import Lesson
 from gymposium_train.run.lessons.writing import LessonWriter
 
 LEAST = 4
 """Number of matches played before the lessons and the time per match are known."""
+SILENT = 64
+"""Number of consecutive matches without a lesson after which a teacher is refused."""
 Student = Callable[[Sequence[Lesson], Iterator[random.Random]], list[Reading | None]]
 """Answers the prompts of lessons (`gymposium_train.run.lessons.answering`)."""
 
@@ -146,25 +149,27 @@ class TaughtPlay:
         """Play matches until they yield at least this many lessons, or for about this many CPU seconds. Returns the
         lessons, and how the student answered. Without a student, the teacher and a random player choose all moves.
 
-        Raises `GymposiumError` if the teacher recommends nothing."""
+        Raises `GymposiumError` if the teacher recommends nothing in many matches."""
         hides = self._game.spec.information == "imperfect"
         self._author.mix = WARM_UP if student is None else ALL_STATES if hides else ON_POLICY
         self._author.student, self._author.counts = student, TaughtCounts()
         found: list[Lesson] = []
-        end = time.process_time() + seconds
+        end, silent = time.process_time() + seconds, 0
         while len(found) < lessons and not (found and time.process_time() >= end):
             matches = self._choose_number(lessons - len(found), end - time.process_time())
             more = self._play(matches, alone=hides or student is None)
-            if not more:
+            silent = 0 if more else silent + matches
+            if silent >= SILENT:
                 raise GymposiumError(
-                    f"The teacher recommends no move in random matches of {self._game.name}. Choose another teacher."
+                    f"The teacher recommends no move in {quantity(silent, 'match')} of {self._game.name}. Choose "
+                    f"another teacher."
                 )
             found += more
         return found, self._author.counts
 
     def _choose_number(self, lessons: int, seconds: float) -> int:
         """Return how many matches yield this many lessons, or as many as fit into the CPU seconds."""
-        if not self._played:
+        if not self._lessons:
             return LEAST
         fitting = seconds / self._pace if self._pace else math.inf
         return max(1, math.ceil(min(lessons * self._played / self._lessons, fitting)))
