@@ -340,6 +340,14 @@ def test_adamw_settings_are_validated(wrong: str) -> None:
         change_config(BASE, f"optimizer.{wrong}")
 
 
+@pytest.mark.parametrize(("used", "shown"), [(82.0, [(0, 18), (18, 18)]), (118.0, [(0, 1), (1, 1)])])
+def test_progress_bar_stays_within_its_length_after_a_slow_cold_start(used: float, shown: list[Any]) -> None:
+    pace = RunProgress(change_config(BASE, "budget=100"), used=used)
+    found = [(pace.count_done(0), pace.work)]
+    pace.step(64.0)
+    assert [*found, (pace.count_done(1), pace.work)] == shown
+
+
 def test_budget_is_used_up_for_any_step_cost() -> None:
     """It ends with the step that comes nearest to it, and is counted from what the cold start left of it."""
     pace = RunProgress(change_config(BASE, "budget=100"), used=40.0)

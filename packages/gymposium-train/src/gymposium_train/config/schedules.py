@@ -27,6 +27,16 @@ class RunProgress:
         """CPU seconds used since the first step."""
         return self.used - self.begin
 
+    @property
+    def work(self) -> int:
+        """The length of the progress bar: the number of steps, or the CPU seconds that the budget leaves for them. At
+        least 1, because a run takes a step even after a slow cold start."""
+        return self.steps if self.steps is not None else max(1, round(self.budget - self.begin))
+
+    def count_done(self, steps: int) -> int:
+        """Return how much of `work` is done after this number of steps."""
+        return steps if self.steps is not None else min(round(self.trained), self.work)
+
     def step(self, seconds: float) -> None:
         """Note the CPU seconds of a step."""
         self._last = seconds

@@ -160,18 +160,18 @@ class _StepLoop:
     def take(self) -> None:
         """Take the remaining steps. If the run is stopped, its last complete step has a checkpoint."""
         run, config, pace, stop = self._run, self._run.config, self._pace, self._stop
-        with self._checkpoints, self._open_bar() as bar:
+        shown = pace.count_done(self.done)
+        with self._checkpoints, self._open_bar(shown) as bar:
             if not self.done:
                 self._measure_start()
                 self._save_checkpoint()
                 self._save_best()
-            shown = round(pace.used)
             while not stop.is_over(self.done):
                 self._checkpoints.collect(wait=False)
                 setbacks = self.health.setbacks
                 metrics = self._take_step()
-                bar.advance(summarize_metrics(metrics), 1 if config.steps is not None else round(pace.used) - shown)
-                shown = round(pace.used)
+                before, shown = shown, pace.count_done(self.done)
+                bar.advance(summarize_metrics(metrics), shown - before)
                 try:
                     metrics |= self._measure_point()
                     run.watchers.stepped(TRAIN, self.done, metrics)
@@ -285,13 +285,12 @@ class _StepLoop:
         self._pace.spend(time.process_time() - began)
         return metrics
 
-    def _open_bar(self) -> AbstractContextManager[StageBar]:
+    def _open_bar(self, done: int) -> AbstractContextManager[StageBar]:
         """Return the progress bar. It counts steps, whose duration grows, or the CPU seconds of a budget."""
-        view, pace, steps = self._run.view, self._pace, self._run.config.steps
-        if steps is not None:
-            work = [compute_growth(self._run.config, pace(step)) for step in range(steps)]
-            return view.stage("Training", steps, lines=20, done=self.done, work=work)
-        return view.stage("Training, CPU seconds", round(pace.budget - pace.begin), lines=20, done=round(pace.trained))
+        pace, steps = self._pace, self._run.config.steps
+        work = [compute_growth(self._run.config, pace(step)) for step in range(steps or 0)]
+        name = "Training" if steps is not None else "Training, CPU seconds"
+        return self._run.view.stage(name, pace.work, lines=20, done=done, work=work)
 
     def _save_checkpoint(self) -> None:
         self._checkpoints.save(self._collect_state())
