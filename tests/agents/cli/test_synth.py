@@ -296,6 +296,7 @@ def test_writes_no_data_if_nothing_is_kept(tmp_path: Path, capsys: pytest.Captur
         (["--per", "match"], "--context full"),
         (["--per", "match", "--context", "full", "--teacher", "random"], "conflicts with --teacher"),
         (["--teacher", "human"], "gymposium play"),
+        (["--teacher", "none"], "only gymposium train chooses a teacher by itself. Name a player"),
         (["--teacher", "exact"], "perfect information"),
         (["--game", "mail", "--players", "mail-expert", "--keep", "all", "--teacher", "random"], "no list of them"),
         (["--schedule", "waves"], "rounds or streaming"),

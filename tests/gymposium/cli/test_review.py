@@ -60,7 +60,10 @@ def test_review_shows_a_teachers_moves(gymposium: Run, tmp_path: Path) -> None:
         assert drop["best"] in drop["recommended"]
 
 
-@pytest.mark.parametrize(("teacher", "why"), [("human", "gymposium play"), ("exact", "perfect information")])
+@pytest.mark.parametrize(
+    ("teacher", "why"),
+    [("human", "gymposium play"), ("auto", "only gymposium train chooses a teacher"), ("exact", "perfect information")],
+)
 def test_unsuitable_teachers_are_refused(gymposium: Run, teacher: str, why: str) -> None:
     assert gymposium("run", "kuhn_poker", "--players", "random,random", "-n", "2", "--out", "r").returncode == 0
     done = gymposium("review", "r", "--teacher", teacher)

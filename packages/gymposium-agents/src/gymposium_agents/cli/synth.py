@@ -35,7 +35,7 @@ from gymposium.match import FORFEIT, read_schedule
 from gymposium.match.seating import make_tag, round_up_matches
 from gymposium.players.grammar import reject_person
 from gymposium.players.protocol import Player
-from gymposium.players.teaching import CachedTeacher, check_teaches
+from gymposium.players.teaching import CachedTeacher, check_teacher_name, check_teaches
 from gymposium.plugins.allowed import allow_names
 from gymposium.plugins.command_line import format_command_line
 from gymposium.records import Record, recommend_in_records
@@ -277,6 +277,8 @@ class _Session:
         """Raise `GymposiumError` for invalid settings."""
         self.settings = settings
         self.game = load_game(settings.game)
+        if settings.teacher is not None:
+            check_teacher_name("--teacher", settings.teacher, self.game.name)
         self.schedule = read_schedule(settings.schedule)
         self.texts = split_names(settings.players)
         self.names = [*self.texts, *([] if settings.teacher is None else [settings.teacher])]
@@ -298,8 +300,6 @@ class _Session:
         wanted.keep.check(self.game)
         bind_reader(find_reply_form(settings.reply), list_tools(self.game), self.game.name)
         check_players(self.texts, settings.by, self.game)
-        if settings.teacher is not None:
-            reject_person("--teacher", [settings.teacher], self.game.name)
         self.data, self._lines = SynthData(wanted), list[str]()
         self._teacher: CachedTeacher | None = None
         self._records: list[Record] = []

@@ -31,9 +31,9 @@ from gymposium.cli.text import make_stdout_console, print_error, print_note, pri
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_named_game
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.grammar import make_player, reject_person
+from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
-from gymposium.players.teaching import CachedTeacher, check_teaches
+from gymposium.players.teaching import CachedTeacher, check_teacher_name, check_teaches
 from gymposium.records import Record, drop_duplicate_files, find_board_files, find_match_files, replay_decisions
 from gymposium.runs.links import check_contained
 from gymposium.util.visible import quantity, visible
@@ -96,7 +96,7 @@ def command(
         gymposium review boards/quick --jobs 4 --json
     """
     if teacher is not None:
-        reject_person("--teacher", [teacher])
+        check_teacher_name("--teacher", teacher)
     player = None if teacher is None else make_player(teacher)
     found: list[ReviewedMatches] = []
     reasons: set[str] = set()

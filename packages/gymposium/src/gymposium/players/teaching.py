@@ -8,6 +8,7 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.players.asking import ask_distributions, ask_player, blame_errors, check_distributions
 from gymposium.players.distribution import MoveDistribution
+from gymposium.players.grammar import reject_person
 from gymposium.players.protocol import Ask, DistributionPlayer, Player, TeachingPlayer, check_plays, check_size
 from gymposium.replies.reading import read_reply
 
@@ -16,6 +17,18 @@ MOST_MOVES = 2_000_000
 
 AskTeacher = Callable[[Sequence[Ask]], list[MoveDistribution]]
 """Returns a recommendation for each ask, in order, like `ask_teacher`."""
+
+
+def check_teacher_name(option: str, name: str, game: str = "GAME") -> None:
+    """Raise `BadOption` for a person and for the words of training runs, `auto` and `none`.
+
+    `option` is where the teacher was named, and `game` a game to suggest to a person."""
+    reject_person(option, [name], game)
+    if name in ("auto", "none"):
+        raise BadOption(
+            f"{option} {name}: only gymposium train chooses a teacher by itself. Name a player, such as exact or "
+            f"mcts-400, or omit {option}."
+        )
 
 
 def check_teaches(player: Player, game: Game) -> None:
