@@ -27,7 +27,7 @@ from tests.commands import run_command
 from gymposium import load_game, make_player
 from gymposium.errors import BadOption, UnknownName
 from gymposium.games.protocol import Game
-from gymposium.match import MatchJob, MatchResult, play
+from gymposium.match import GameRefused, MatchJob, MatchResult, play
 from gymposium.players.identity import digest_file
 from gymposium.players.protocol import Ask, IdentifiedPlayer, MatchContext, Player, Reply, get_repeats
 from gymposium.records import RecordWriter, verify_file
@@ -178,12 +178,14 @@ def test_other_games_and_plain_ppo_train(game: str, algorithm: str, tmp_path: Pa
 
 def test_refuses_policies_for_other_games(trained: Path, tmp_path: Path) -> None:
     players = [make_player(f"sb3:{trained}"), make_player("random")]
-    with pytest.raises(BadOption, match=r"was trained on tic_tac_toe, so it cannot play kuhn_poker"):
+    with pytest.raises(GameRefused, match=r"was trained on tic_tac_toe, so it cannot play kuhn_poker"):
         one("kuhn_poker", *players)
     save_untrained_model(tmp_path / "own.zip")  # without a note, sizes must do
     own = make_player(f"sb3:{tmp_path / 'own.zip'}")
     assert one("tic_tac_toe", own, players[1]).ending.seat is None
-    with pytest.raises(BadOption, match="reads 27 numbers and chooses among 9 actions, but kuhn_poker has a tensor of"):
+    with pytest.raises(
+        GameRefused, match="reads 27 numbers and chooses among 9 actions, but kuhn_poker has a tensor of"
+    ):
         one("kuhn_poker", own, players[1])
     write_note(tmp_path / "own.zip", load_game("tic_tac_toe"))
     with pytest.raises(BadOption, match="already has a note about its game"):
