@@ -187,6 +187,7 @@ def test_view_includes_the_score() -> None:
     assert len({text for texts in views.values() for text in texts}) == len(views)
 
 
+@pytest.mark.slow
 def test_observations_leak_nothing() -> None:
     assert_no_leaks(load_game("2048", max_tile=16))
 

@@ -86,7 +86,13 @@ REFUSED: list[tuple[str, type[UnusableProgram], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "kind", "reason"), REFUSED, ids=[r[:40] for r, _, _ in REFUSED])
+@pytest.mark.parametrize(
+    ("text", "kind", "reason"),
+    [
+        pytest.param(*case, id=case[0][:40], marks=pytest.mark.slow if "recursion" in case[0] else ())
+        for case in REFUSED
+    ],
+)
 def test_unusable_programs_are_refused_with_a_reason(text: str, kind: type[UnusableProgram], reason: str) -> None:
     with pytest.raises(kind, match=reason):
         make_own_task(text)

@@ -58,7 +58,7 @@ def test_equal_seeds_search_equally(game: str) -> None:
         pytest.param("liars_dice", 100, 40, 0.2, marks=pytest.mark.slow),
         pytest.param("goofspiel(num_cards=4,points_order=descending)", 100, 40, 0.2, marks=pytest.mark.slow),
         pytest.param("goofspiel", 40, 40, 0, marks=pytest.mark.slow),
-        ("phantom_ttt", 100, 24, 0.2),
+        pytest.param("phantom_ttt", 100, 24, 0.2, marks=pytest.mark.slow),
         # with ten cards random play seldom lets a hand end: see the benchmark
         pytest.param("gin_rummy(hand_size=3)", 8, 20, 0, marks=pytest.mark.slow),
     ],

@@ -315,5 +315,5 @@ def test_world_inconsistent_with_the_view_is_refused() -> None:
         def resample(self, seat: int, rng: random.Random) -> ShowdownMatch:
             return self.game.new(rng.getrandbits(30))  # deals the seat's own card anew as well
 
-    with pytest.raises(NoSampler, match=r"showdown: resample\(\) returned a world that seat 0 can tell from"):
+    with pytest.raises(NoSampler, match=r"showdown: resample\(\) returned a match whose view differs for seat 0"):
         MctsPlayer(20).act([Ask(MatchContext(Showdown(match=Careless).new(1), "m", 0), 0, 0)])

@@ -112,6 +112,7 @@ def test_printing_plugin_is_discarded_entirely(install: Install, command: Comman
     assert done.stderr.startswith("hello\n")
 
 
+@pytest.mark.slow
 def test_printing_players_keep_stdout_json(command: Command, tmp_path: Path) -> None:
     """By Python, by the descriptor, and at the end of the process."""
     (tmp_path / "chatty.py").write_text(

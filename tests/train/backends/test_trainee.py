@@ -174,7 +174,9 @@ def test_matches_finish_with_their_initial_policy(model_directory: Path, tmp_pat
             begun.engine.score(it.pairs, policy=begun.policy)
 
 
-@every_way
+@pytest.mark.parametrize(
+    ("kind", "tune"), [pytest.param(*way, marks=() if way[0] == "shared" else pytest.mark.slow) for way in WAYS]
+)
 def test_resumed_run_republishes_its_versions(model_directory: Path, tmp_path: Path, kind: str, tune: str) -> None:
     """The run was interrupted two versions later, and learns them again: once with the same numbers, once with
     others."""

@@ -233,6 +233,7 @@ def test_teacher_without_a_cold_start_only_labels_rollouts(tmp_path: Path, quick
     assert all("rollout/teacher_agreement" in entry for entry in run.metrics())
 
 
+@pytest.mark.slow
 def test_teacher_alone_without_weight_labels_no_rollouts(tmp_path: Path, quick_config: Any) -> None:
     config = quick_config(
         "teacher=exact",

@@ -30,7 +30,7 @@ def test_ctrl_c_finishes_the_step(tmp_path: Path, quick_config: Any) -> None:
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            if line.startswith("Training: 2/"):
+            if line.startswith("Training: 10/"):
                 process.send_signal(signal.SIGINT)
                 break
         rest = process.stderr.read()

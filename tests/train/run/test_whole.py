@@ -536,7 +536,7 @@ def test_callbacks_can_stop_a_run(tmp_path: Path, quick_config: Any) -> None:
     assert "trained" in run.results()["evaluations"]
 
 
-@pytest.mark.parametrize("tune", ["lora", "full"])
+@pytest.mark.parametrize("tune", ["lora", pytest.param("full", marks=pytest.mark.slow)])
 def test_mixture_of_experts_trains_with_checkpoints(
     quick_config: Any, moe_directory: Path, tmp_path: Path, tune: str
 ) -> None:

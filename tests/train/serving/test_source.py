@@ -169,6 +169,7 @@ def test_checkpoint_can_be_promoted_to_a_model(model_directory: Path, tmp_path: 
     assert not before.model.state_dict()[name].equal(kept.model.state_dict()[name])
 
 
+@pytest.mark.slow
 def test_command_agents_are_scored_by_a_function(model_directory: Path, tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(
         "import os\n"

@@ -309,6 +309,7 @@ def test_worlds_are_consistent_with_the_seats_view(name: str, story: Callable[[M
     check_worlds(name, 0.3, 12, story)
 
 
+@pytest.mark.slow
 def test_nothing_leaks() -> None:
     check_nothing_leaks("hearts", 4)
 
