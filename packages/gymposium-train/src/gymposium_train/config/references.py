@@ -15,7 +15,7 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player, reject_person
 from gymposium.players.protocol import check_plays, check_size
-from gymposium.players.teaching import check_teaches
+from gymposium.players.teaching import check_teaches, lists_moves
 from gymposium.rewards.grammar import make_reward
 from gymposium.runs.loggers.make import check_installed, check_loggers
 from gymposium.tasks.tools.reader import ToolsReader
@@ -49,6 +49,13 @@ def find_unknown(config: TrainConfig) -> Iterator[str]:
         if times > 1:
             yield f"games: duplicate game {name} ({times} times). Name it once."
     for game in games:
+        is_weighed = "weight" in config.distillation.model_fields_set and config.distillation_weight > 0
+        if config.teaches_moves and is_weighed and not lists_moves(game):
+            yield (
+                f"distillation.weight = {config.distillation.weight:g}: in reinforcement learning, a teacher labels "
+                f"legal moves, but {game.name} has no list of them. Omit the weight, and {config.teacher} teaches in "
+                f"the cold start only."
+            )
         if config.entropy.weight > 0 and game.spec.free_text:
             yield (
                 f"entropy.weight = {config.entropy.weight}: the bonus covers a turn's legal replies, but {game.name} "
@@ -103,7 +110,10 @@ def _check_teacher(name: str, games: Iterable[Game]) -> None:
     player = make_player(name)
     reject_person("teacher", [name])
     for game in games:
-        check_teaches(player, game)
+        if lists_moves(game):
+            check_teaches(player, game)
+        else:
+            check_plays(player, game)
 
 
 def _check_scoring(config: TrainConfig) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from gymposium.match import MatchResult
+from gymposium.players.teaching import lists_moves
 from gymposium_agents.chat.settings import find_reply_form
 from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.config import TrainConfig
@@ -26,6 +27,8 @@ PASSES = 3
 """Minimum number of lessons imitated per new lesson."""
 FIRST_LESSONS, LESSONS = 1024, 352
 """Number of lessons in the first lot and in each later one, shared between the games."""
+FIRST_TEXTS = 8192
+"""Number of lessons in the first lot if a game does not list its moves. A new model's tokenizer needs many texts."""
 WARM_UP_SHARE = 0.15
 """Maximum share of the cold start's steps for imitating the first lot, and of its CPU seconds for playing it."""
 LOT_SHARE = 0.05
@@ -80,7 +83,8 @@ class TaughtLots:
         ]
         self._seconds = (math.inf if config.cold_start_budget is None else config.cold_start_budget) / games
         most = math.inf if config.cold_start_budget is not None else _count_lessons(config)
-        self._first = math.ceil(min(FIRST_LESSONS, WARM_UP_SHARE * most) / games)
+        wanted = FIRST_LESSONS if all(map(lists_moves, run.games)) else FIRST_TEXTS
+        self._first = math.ceil(min(wanted, WARM_UP_SHARE * most) / games)
         self._later = math.ceil(min(LESSONS, WARM_UP_SHARE * most) / games)
 
     def first(self) -> Lots:

@@ -11,8 +11,10 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
 from gymposium.match.failures import FailurePolicy
+from gymposium.players.grammar import check_player, make_player
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
+from gymposium.players.teaching import lists_moves
 from gymposium.replies.reading import Reader
 from gymposium.tasks.tools import format_calls
 from gymposium_agents.chat.settings import TOOLS, PlayerSettings, find_reply_form
@@ -66,12 +68,17 @@ def fit_config(config: TrainConfig) -> TrainConfig:
     `model.small.prose` and, with tools, `prompting.context`. Free-text games without tools determine only
     `model.small.prose`, because random players cannot play them. `optimizer.layout`, `optimizer.checkpointing` and
     `optimizer.token_budget` follow from the model and the memory, and with several processes also
-    `optimizer.parallel`. `teacher=auto` becomes the name of a player."""
+    `optimizer.parallel`. `teacher=auto` becomes the name of a player, and `distillation.weight` 0 if a game does not
+    list its moves."""
     return choose_passes(choose_parallel(_fit_to_games(resolve_small_model(resolve_teacher(config).config))))
 
 
 def _fit_to_games(config: TrainConfig) -> TrainConfig:
     config = _raise_reply_limit(config)
+    unlisted = [game for game in map(load_game, config.games) if config.teaches_moves and not lists_moves(game)]
+    if unlisted:  # its replies are texts, which cannot be compared with what the policy samples
+        distillation = config.distillation.model_copy(update={"weight": 0.0})
+        config = config.model_copy(update={"distillation": distillation})
     games = [game for game in map(load_game, config.games) if game.spec.plays_at_random]
     prompting, critic = config.prompting, getattr(config.credit, "critic", None)
     left_out = [name for name in ("max_tokens", "on_illegal") if getattr(prompting, name) is None]
@@ -84,6 +91,9 @@ def _fit_to_games(config: TrainConfig) -> TrainConfig:
     seen = [measure_game(game, find_reply_form(prompting.reply)) for game in games]
     spread = max(one.spread for one in seen) or 1.0
     longest = _measure_longest_reply(config) if cold.data and cold.steps > 0 else max(one.longest for one in seen)
+    if unlisted and not check_player(config.teacher)[0].opens:
+        form = find_reply_form(prompting.reply)
+        longest = max(longest, *(_measure_longest_move(game, config.teacher, form) for game in unlisted))
     # each token of a new model has at least one byte, so a move never has more tokens than bytes
     room = max(SHORT, math.ceil(ROOM * longest) + 1)
     values = {
@@ -118,6 +128,13 @@ def _measure_longest_reply(config: TrainConfig) -> int:
         len((lesson.reply + (format_calls(lesson.calls) if lesson.calls else "")).encode())
         for lesson in read_files(config)
     )
+
+
+def _measure_longest_move(game: Game, player: str, form: Reader) -> int:
+    """Return the length in bytes of a player's longest reply in this form, in some matches against itself."""
+    jobs = (MatchJob(f"fit-{n}", game, [make_player(player)] * game.seats, n, player_seed=n) for n in range(MATCHES))
+    moves = (event.move for played in play(jobs) for event in played.events if event.seat >= 0)
+    return max((len(form.answer(move).encode()) for move in moves), default=0)
 
 
 def round_to_two_digits(value: float) -> float:

@@ -31,10 +31,15 @@ def check_teacher_name(option: str, name: str, game: str = "GAME") -> None:
         )
 
 
+def lists_moves(game: Game) -> bool:
+    """Return whether a game lists the legal moves. Otherwise, a teacher recommends the text that it replies."""
+    return not (game.spec.free_text or game.spec.tools)
+
+
 def check_teaches(player: Player, game: Game) -> None:
     """Raise `GymposiumError` if a game does not list its legal moves, or the player does not play it. May take as long
     as the player's first recommendation."""
-    if game.spec.free_text or game.spec.tools:
+    if not lists_moves(game):
         raise BadOption(
             f"{player.name} recommends legal moves, but {game.name} has no list of them. Omit the teacher, or choose "
             f"another game."
@@ -47,15 +52,16 @@ def ask_teacher(player: Player, asks: Sequence[Ask]) -> list[MoveDistribution]:
     """Return the player's recommendation at each ask, in order.
 
     A `TeachingPlayer` recommends a distribution. Other players recommend what they play: their move probabilities if
-    they know them (`DistributionPlayer`), else the move that they reply. All probabilities are 0 if a player has no
-    recommendation, for example after an illegal reply. Raises any exception from the player, and the errors of
-    `check_distributions`."""
+    they know them (`DistributionPlayer`), else the move that they reply. In games that do not list their moves, all
+    players recommend what they reply. All probabilities are 0 if a player has no recommendation, for example after an
+    illegal reply. Raises any exception from the player, and the errors of `check_distributions`."""
     if not asks:
         return []
-    if isinstance(player, TeachingPlayer):
+    listed = all(ask.legal_moves is not None for ask in asks)
+    if listed and isinstance(player, TeachingPlayer):
         with blame_errors(player):
             return check_distributions(player, player.teach(asks), asks)
-    if isinstance(player, DistributionPlayer):
+    if listed and isinstance(player, DistributionPlayer):
         return ask_distributions(player, asks)
     replies = ask_player(player, asks)
     return [_recommend_reply(player, ask, reply.text) for ask, reply in zip(asks, replies, strict=True)]
@@ -63,7 +69,8 @@ def ask_teacher(player: Player, asks: Sequence[Ask]) -> list[MoveDistribution]:
 
 class CachedTeacher:
     """A teacher that is asked once per game, seat and view. Later asks get the same recommendation, unless the cache
-    was full in the meantime."""
+    was full in the meantime. In games that do not list their moves, it is always asked, because the players of such
+    games remember the match."""
 
     def __init__(self, player: Player) -> None:
         self.player = player
@@ -73,6 +80,8 @@ class CachedTeacher:
 
     def __call__(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
         """Return the recommendation at each ask, in order. Raises the same errors as `ask_teacher`."""
+        if any(ask.legal_moves is None for ask in asks):
+            return ask_teacher(self.player, asks)
         keys = [(ask.game.name, ask.seat, ask.view) for ask in asks]
         unknown = {key: ask for key, ask in zip(keys, asks, strict=True) if key not in self._labels}
         found = dict(zip(unknown, ask_teacher(self.player, [*unknown.values()]), strict=True))
@@ -95,6 +104,8 @@ def recommend_moves(legal: Sequence[str], weights: Sequence[float]) -> MoveDistr
 
 def _recommend_reply(player: Player, ask: Ask, reply: str) -> MoveDistribution:
     """Return a recommendation of the move in a reply, if there is one."""
-    legal = ask.legal_moves or []
-    move = read_reply(reply, legal, player.reader, ask.game.move_pattern).move
-    return recommend_moves(legal, [float(one == move) for one in legal])
+    reading = read_reply(reply, ask.legal_moves, player.reader, ask.game.move_pattern)
+    move = reading.move if reading.kind == "move" else None
+    if ask.legal_moves is None:
+        return recommend_moves([] if move is None else [move], [] if move is None else [1.0])
+    return recommend_moves(ask.legal_moves, [float(one == move) for one in ask.legal_moves])

@@ -20,6 +20,7 @@ from gymposium.records import record_matches
 from gymposium.replies.reading import READERS, Reader, Reading
 from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
+from gymposium_agents.chat.context import Exchange
 from gymposium_train.config.stages import PAST, SELF
 from gymposium_train.run.lessons.lessons import Lesson
 from gymposium_train.run.lessons.writing import LessonWriter
@@ -78,7 +79,7 @@ class TaughtAuthor:
         labels = self._ask_teacher(asks)
         drawn = [label.draw(ask.rng) for ask, label in zip(asks, labels, strict=True)]
         lessons = [
-            self._writer.write(ask, now, move or (ask.legal_moves or [""])[0], label.probabilities)
+            self._write_lesson(ask, now, move, label)
             for ask, now, move, label in zip(asks, shown, drawn, labels, strict=True)
         ]
         moves = self._choose_moves(asks, labels, drawn, lessons)
@@ -89,6 +90,11 @@ class TaughtAuthor:
             for move, taught, lesson in zip(moves, drawn, lessons, strict=True)
         ]
 
+    def _write_lesson(self, ask: Ask, now: Exchange, drawn: str | None, label: MoveDistribution) -> Lesson:
+        if ask.legal_moves is None:
+            return self._writer.write(ask, now, drawn or "")
+        return self._writer.write(ask, now, drawn or ask.legal_moves[0], label.probabilities)
+
     def _choose_moves(
         self,
         asks: Sequence[Ask],
@@ -96,7 +102,8 @@ class TaughtAuthor:
         drawn: Sequence[str | None],
         lessons: Sequence[Lesson],
     ) -> list[str]:
-        """Return the move to play at each ask. A random move replaces an answer that is not a legal move."""
+        """Return the move to play at each ask. A random move replaces an answer that is not a legal move, or the
+        teacher's if the game does not list the legal ones."""
         movers = [ask.rng.choices(Mix._fields, self.mix)[0] for ask in asks]
         mine = [number for number, mover in enumerate(movers) if mover == "student"]
         moves = [move if mover == "teacher" else None for move, mover in zip(drawn, movers, strict=True)]
@@ -106,7 +113,10 @@ class TaughtAuthor:
             for number, reading in zip(mine, self.student([lessons[n] for n in mine], streams), strict=True):
                 moves[number] = reading.move if reading is not None and reading.kind == "move" else None
                 self._count_answer(moves[number], labels[number])
-        return [move or ask.rng.choice(ask.legal_moves or [""]) for ask, move in zip(asks, moves, strict=True)]
+        return [
+            move or ask.rng.choice(ask.legal_moves or [recommended or ""])
+            for ask, move, recommended in zip(asks, moves, drawn, strict=True)
+        ]
 
     def _count_answer(self, move: str | None, label: MoveDistribution) -> None:
         answers, failed, before = self.counts
@@ -150,7 +160,7 @@ class TaughtPlay:
         lessons, and how the student answered. Without a student, the teacher and a random player choose all moves.
 
         Raises `GymposiumError` if the teacher recommends nothing in many matches."""
-        hides = self._game.spec.information == "imperfect"
+        hides = self._game.spec.information == "imperfect" and self._game.seats > 1
         self._author.mix = WARM_UP if student is None else ALL_STATES if hides else ON_POLICY
         self._author.student, self._author.counts = student, TaughtCounts()
         found: list[Lesson] = []
