@@ -111,6 +111,13 @@ def test_moves_are_drawn_in_proportion_to_their_probabilities() -> None:
     assert recommend_moves(("a", "b"), (0.0, 0.0)).draw(rng) is None
 
 
+def test_players_of_free_text_recommend_their_reply() -> None:
+    found = recommend(Scripted("forty-two "), load_game("qa"))
+    assert (found.moves, found.probabilities, found.legal_mass) == (("forty-two ",), (1.0,), 1.0)
+    nothing = recommend(Scripted(" "), load_game("qa"))
+    assert (nothing.moves, nothing.draw(random.Random(0)), nothing.legal_mass) == ((), None, 0.0)
+
+
 @pytest.mark.parametrize(
     ("player", "game", "why"),
     [("random", "mail", "no list of them"), ("exact", "kuhn_poker", "perfect information")],
@@ -161,6 +168,15 @@ def test_cached_teacher_is_asked_once_per_game_seat_and_view() -> None:
     found = teacher(asks) + teacher(asks[::-1])[::-1]
     assert counting.asked == 2
     assert [label.moves for label in found] == [tuple(ask.legal_moves or ()) for ask in asks * 2]
+
+
+def test_cached_teacher_is_always_asked_about_free_text() -> None:
+    """Its replies may depend on the match so far."""
+    counting = Counting("42")
+    teacher = CachedTeacher(counting)
+    asks = [MatchContext(load_game("qa").new(0), f"match {number}", 0).ask(0) for number in range(3)]
+    teacher(asks)
+    assert counting.asked == 3
 
 
 def test_cached_teacher_forgets_everything_once_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,7 +96,12 @@ GAE = "credit.kind=gae"
         ),
         (("teacher=exact", "cold_start.budget=300"), "leaves nothing of budget=300 for reinforcement learning"),
         (("teacher=exact", 'games=["pig"]'), "teacher: pig cannot be solved"),
-        (("teacher=exact", 'games=["mail"]'), "teacher: exact recommends legal moves, but mail has no list"),
+        (("teacher=exact", 'games=["mail"]'), "teacher: mail cannot be solved"),
+        (("teacher=tables-expert", 'games=["mail"]'), "teacher: tables-expert plays only tables, not mail"),
+        (
+            ("teacher=mail-expert", 'games=["mail"]', "credit.kind=off"),
+            "credit.kind = off: mail has no list of legal moves to label",
+        ),
         (("teacher=expectimax-2",), "teacher: expectimax-2 plays only 2048, not tic_tac_toe"),
         (("teacher=human",), "teacher human: a person can play only one match"),
         (("teacher=expert",), "teacher: Unknown player 'expert'"),

@@ -13,6 +13,7 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
 from gymposium.games.registry import load_game
 from gymposium.players.distribution import MoveDistribution
+from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.teaching import CachedTeacher, recommend_moves
 from gymposium.records import read_records
@@ -20,7 +21,7 @@ from gymposium.replies.reading import READERS, Reading
 from gymposium_train.config import Stage, TrainConfig
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.problems import BadConfig
-from gymposium_train.config.reading import change_config
+from gymposium_train.config.reading import change_config, read_config
 from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.run.distillation import LessonPool
 from gymposium_train.run.lessons import Lesson, TaughtPlay
@@ -99,6 +100,45 @@ def test_failed_answers_are_counted_and_replaced() -> None:
     lessons, counts = play.lot(50, answer_nonsense)
     assert len(lessons) >= 50
     assert counts.failed == counts.answers > 0
+
+
+def test_expert_of_free_text_labels_what_the_student_reaches() -> None:
+    """The student's wrong answer is played, and the lesson is the expert's reply."""
+
+    def answer_wrongly(lessons: Sequence[Lesson], streams: Iterator[Any]) -> list[Reading | None]:
+        return [Reading("move", "-1") for _ in lessons]
+
+    played: list[Any] = []
+    game = load_game("qa(digits=1)")
+    play = TaughtPlay(
+        game,
+        CachedTeacher(make_player("arithmetic")),
+        "compact",
+        READERS["move"],
+        {},
+        seed=3,
+        tag="t",
+        each=played.append,
+    )
+    first, _ = play.lot(20, None)
+    assert all(result.returns == (1.0,) for result in played), "the expert plays"
+    played.clear()
+    later, counts = play.lot(20, answer_wrongly)
+    assert {(lesson.legal, lesson.taught) for lesson in first + later} == {(None, ())}
+    wrong = [result for result in played if result.events[-1].move == "-1"]
+    assert len(wrong) == counts.answers > 10
+    assert "-1" not in {lesson.reply for lesson in later}
+    assert counts.agreed == 0
+
+
+def test_expert_of_free_text_teaches_in_the_cold_start(tmp_path: Path, quick_config: Any) -> None:
+    config = quick_config(
+        "teacher=arithmetic", 'games=["qa(digits=1)"]', "steps=1", "cold_start.steps=3", without=UNTAUGHT
+    )
+    run = RunDirectory(tmp_path / "run")
+    start_run(run.path, config)
+    assert read_config(run.config_file).distillation.weight == 0.0
+    assert {entry["stage"] for entry in run.metrics()} >= {"cold_start", "train"}
 
 
 def test_lot_ends_after_its_seconds() -> None:

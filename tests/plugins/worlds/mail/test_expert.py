@@ -10,7 +10,9 @@ import pytest
 
 from gymposium.errors import GymposiumError
 from gymposium.match import MatchJob, MatchResult, play
+from gymposium.players.protocol import MatchContext
 from gymposium.tasks import ToolGame
+from gymposium.tasks.tools import Call, format_calls
 from gymposium_worlds.mail.expert import MailExpert, make_shuffled_expert
 
 Maker = Callable[..., ToolGame]
@@ -59,3 +61,15 @@ def test_expert_refuses_what_it_cannot_play(mail: Maker, tmp_path: Path) -> None
     questions.write_text(json.dumps({"question": "Why?", "answer": "So", "message_ids": ["a"]}), encoding="utf-8")
     with pytest.raises(GymposiumError, match="answers only questions about generated mailboxes"):
         played(mail(inbox=str(inbox), questions=str(questions)), range(1))
+
+
+def test_expert_recovers_from_a_failed_call(mail: Maker) -> None:
+    """As the teacher of a model, it is asked after the model's calls."""
+    match = mail(kinds="look_up").new(1)
+    context, expert = MatchContext(match, "match", 0), MailExpert()
+    expert.act([context.ask(0)])
+    match.apply({0: format_calls([Call("search_inbox", {"keyword": "x"})])})
+    while match.to_move():
+        [reply] = expert.act([context.ask(0)])
+        match.apply({0: reply.text})
+    assert match.returns() == (1.0,)

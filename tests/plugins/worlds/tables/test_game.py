@@ -9,6 +9,7 @@ import pytest
 from gymposium import load_game
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.match import MatchJob, play
+from gymposium.players.protocol import MatchContext
 from gymposium.tasks import ToolGame
 from gymposium.tasks.tools import Call, format_calls
 from gymposium_testing import QUICK, GameConformance
@@ -45,6 +46,19 @@ def test_expert_is_always_right(params: dict[str, object]) -> None:
     world = tables(**params)
     for played in play([MatchJob(f"m{seed}", world, [TablesExpert()], seed) for seed in range(40)]):
         assert played.returns == (1.0,), played.events
+
+
+@pytest.mark.parametrize("sql", ["SELECT nothing FROM nowhere", ""])
+def test_expert_recovers_from_a_failed_call(sql: str) -> None:
+    """As the teacher of a model, it is asked after the model's calls."""
+    match = tables(kinds="lookup").new(1)
+    context, expert = MatchContext(match, "match", 0), TablesExpert()
+    expert.act([context.ask(0)])
+    match.apply({0: format_calls([Call("query", {"sql": sql})])})
+    while match.to_move():
+        [reply] = expert.act([context.ask(0)])
+        match.apply({0: reply.text})
+    assert match.returns() == (1.0,)
 
 
 def test_records_replay_to_the_same_results() -> None:

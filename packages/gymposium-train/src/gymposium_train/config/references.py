@@ -49,12 +49,10 @@ def find_unknown(config: TrainConfig) -> Iterator[str]:
         if times > 1:
             yield f"games: duplicate game {name} ({times} times). Name it once."
     for game in games:
-        is_weighed = "weight" in config.distillation.model_fields_set and config.distillation_weight > 0
-        if config.teaches_moves and is_weighed and not lists_moves(game):
+        if config.teaches_moves and config.credit.kind == "off" and config.steps != 0 and not lists_moves(game):
             yield (
-                f"distillation.weight = {config.distillation.weight:g}: in reinforcement learning, a teacher labels "
-                f"legal moves, but {game.name} has no list of them. Omit the weight, and {config.teacher} teaches in "
-                f"the cold start only."
+                f"credit.kind = off: {game.name} has no list of legal moves to label, so {config.teacher} teaches only "
+                f"in the cold start. Set another credit, or steps=0 for distillation alone."
             )
         if config.entropy.weight > 0 and game.spec.free_text:
             yield (

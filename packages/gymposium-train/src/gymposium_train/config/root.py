@@ -67,8 +67,9 @@ class TrainConfig(Settings):
     """The player to learn from, in place of random players in the cold start, and beside the rewards in reinforcement
     learning (`distillation`). Any player of the games, such as `exact`, `mcts-1000`, `cfr-500`, `expectimax-2`,
     `lm:MODEL` or `api:MODEL`. It recommends moves in the states that the model itself reaches, and sees only what its
-    seat sees. `auto`: the strongest fast one that suits the games and the opponents, if any. `none`: no teacher. To a
-    pretrained model, `lm:MODEL` teaches tokens, so both need the same tokenizer and chat template."""
+    seat sees. In games without a list of legal moves, it teaches its replies, in the cold start only. `auto`: the
+    strongest fast one that suits the games and the opponents, if any. `none`: no teacher. To a pretrained model,
+    `lm:MODEL` teaches tokens, so both need the same tokenizer and chat template."""
     control: bool = False
     """Whether to also spend the CPU time of reinforcement learning on more SFT, for comparison."""
     model: Model = Field(default_factory=Model)

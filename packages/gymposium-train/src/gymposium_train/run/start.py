@@ -87,7 +87,8 @@ def _execute_run(
     """Do all stages of a run, with its loggers. The run can be resumed after an error or a `KeyboardInterrupt`."""
     print_message(f"Run directory: {directory.path}")
     if config.has_teacher:
-        print_message(f"Teacher: {config.teacher}")
+        only = ", in the cold start only" if config.steps != 0 and config.distillation_weight == 0 else ""
+        print_message(f"Teacher: {config.teacher}{only}")
         if config.teacher.startswith("cfr-") and config.steps != 0 and not plays_itself(config):
             print_message(
                 "Reinforcement learning against fixed opponents will undo the equilibrium that the teacher plays. To "

@@ -21,7 +21,7 @@ from gymposium.tasks.tools import Call, format_calls
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.proof import Checker, QuestionTarget, read_question
 from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER
-from gymposium_worlds.mail.showing import parse_ids, parse_mail
+from gymposium_worlds.mail.showing import NO_MAILS, parse_ids, parse_mail
 
 _QUESTION = re.compile(r"^Question: (.+)$", re.MULTILINE)
 
@@ -34,6 +34,8 @@ class _Memory:
     mails: list[Mail] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     """The ids of the mails to read, in order."""
+    has_searched: bool = False
+    """Whether a search has returned a result."""
     knows_names: bool = False
     """Whether the player has searched for a mail from the person in question. Such a mail shows the name that
     colleagues use."""
@@ -69,11 +71,15 @@ class MailExpert:
         notes: _Memory | None = ask.memory.get("notes")
         if notes is None:
             notes = ask.memory["notes"] = _Memory(_find_target(ask, text))
-            return Call("search_inbox", {"keywords": [notes.target.phrase]})
-        if mail := parse_mail(text):
+        elif mail := parse_mail(text):
             notes.mails.append(mail)
         elif ids := parse_ids(text):
+            notes.has_searched = True
             notes.unread = ids[:1] if notes.knows_names else self._order_ids(ids, notes.target, ask.rng)
+        elif NO_MAILS in text:
+            notes.has_searched = True
+        if not notes.has_searched:  # at first, and after a failed call of another player in this seat
+            return Call("search_inbox", {"keywords": [notes.target.phrase]})
         return _find_answer(notes) or _choose_step(notes) or _make_answer_call(UNKNOWN_ANSWER, ())
 
     def _order_ids(self, ids: list[str], asked: QuestionTarget, rng: Random) -> list[str]:

@@ -13,7 +13,8 @@ MAX_RESULTS = 10
 _MAX_TEXT = 4_000
 """Maximum number of characters shown of a mail."""
 _MAX_PART = 100
-_NONE = "No mail fits."
+NO_MAILS = "No mail fits."
+"""The result of a search that finds nothing."""
 _HEAD = "Mails that fit, the latest first:"
 _MORE = "More mails fit. Narrow the search, or give sent_before to see earlier ones."
 _LINE = re.compile(r"^(\S+) \| [0-9-]{10} [0-9:]{5} \| ", re.MULTILINE)
@@ -26,7 +27,7 @@ _MAIL = re.compile(
 def format_results(found: Sequence[SearchResult]) -> str:
     """Return the result of a search. It shows the first `MAX_RESULTS` mails, without their text."""
     if not found:
-        return f"{_NONE}\n"
+        return f"{NO_MAILS}\n"
     lines = [
         f"{one.id} | {one.sent} | {_shorten(one.address)} | {_shorten(one.subject)}" for one in found[:MAX_RESULTS]
     ]

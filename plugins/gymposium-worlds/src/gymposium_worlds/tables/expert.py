@@ -38,15 +38,22 @@ class TablesExpert:
     def _choose_call(self, ask: Ask) -> Call:
         self.check_game(ask.game)
         text = ask.observe("full").text
-        if "asked" in ask.memory:
-            return Call("answer", {"value": _find_first_cell(text)})
-        ask.memory["asked"] = True
-        *lines, question = text.splitlines()
-        try:
-            plan = read_question(question.removeprefix(_QUESTION), read_shapes(lines))
-        except MissingColumn:
-            return Call("answer", {"value": "unknown"})
-        return Call("query", {"sql": write_query(plan)})
+        first: Call | None = ask.memory.get("first call")
+        if first is None:
+            first = ask.memory["first call"] = _choose_first_call(text)
+        elif first.name == "query" and (cell := _find_first_cell(text)) is not None:
+            return Call("answer", {"value": cell})
+        return first  # again, if another player's call failed in this seat
+
+
+def _choose_first_call(opening: str) -> Call:
+    """Return the query that finds the answer, or the answer if no column holds it."""
+    *lines, question = opening.splitlines()
+    try:
+        plan = read_question(question.removeprefix(_QUESTION), read_shapes(lines))
+    except MissingColumn:
+        return Call("answer", {"value": "unknown"})
+    return Call("query", {"sql": write_query(plan)})
 
 
 def write_query(plan: Plan) -> str:
@@ -71,7 +78,8 @@ def _round_expression(expression: str, places: int | None) -> str:
     return expression if places is None else f"ROUND({expression}, {places})"
 
 
-def _find_first_cell(result: str) -> str:
-    """Return the first cell below the column names; `unknown` if there is no row or the cell is empty."""
-    cell = result.splitlines()[1]
-    return "unknown" if cell in ("(no rows)", "NULL") else cell
+def _find_first_cell(result: str) -> str | None:
+    """Return the first cell below the column names; `unknown` if there is no row or the cell is empty. Returns None if
+    the result is an error."""
+    _, *rows = result.splitlines()
+    return None if not rows else "unknown" if rows[0] in ("(no rows)", "NULL") else rows[0]
