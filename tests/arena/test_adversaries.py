@@ -79,6 +79,7 @@ def test_changed_targets_are_detected(board: Board, tmp_path: Path) -> None:
     assert "files have changed since the adversary was fitted" in page
 
 
+@pytest.mark.slow
 def test_pages_show_the_adversary_beside_its_target(board: Board, tmp_path: Path) -> None:
     write_results(board, compute_results(board, samples=50))
     write_site(board, tmp_path / "site")

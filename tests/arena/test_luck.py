@@ -37,6 +37,7 @@ def board(tmp_path: Path) -> Board:
     return make_board(tmp_path, '[[games]]\nname = "kuhn_poker"')
 
 
+@pytest.mark.slow
 def test_known_policies_have_an_exact_value(board: Board) -> None:
     (game,) = compute_results(board, samples=200).games
     assert game.luck is not None

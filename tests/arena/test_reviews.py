@@ -84,6 +84,7 @@ def test_reviews_of_a_game_share_one_judge(board: Board, executor: LocalExecutor
         compute_results(board, samples=100)
 
 
+@pytest.mark.slow
 def test_pages_show_reviews(board: Board, tmp_path: Path) -> None:
     write_results(board, compute_results(board, samples=100))
     site = write_site(board, tmp_path / "site", replays=2)

@@ -242,6 +242,7 @@ def find_2048_in_new_process(folder: Path, **environment: str) -> tuple[dict[str
     return json.loads(library.stdout), listed.stdout, run.returncode
 
 
+@pytest.mark.slow
 def test_plugin_appears_when_installed_and_disappears_when_removed(tmp_path: Path) -> None:
     """Only its metadata and modules are on the path, in a separate folder."""
     source = Path(__file__).parents[2] / "plugins" / "gymposium-2048"

@@ -114,6 +114,7 @@ def test_board_values_stay_between_loss_and_goal(tables: LineTables) -> None:
     assert -END < 8 * tables.worth.min() < 8 * tables.worth.max() < END
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moves", [1, 2])
 def test_search_matches_brute_force_expectimax(tables: LineTables, moves: int) -> None:
     rng = random.Random(moves)

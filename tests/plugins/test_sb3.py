@@ -368,6 +368,7 @@ def test_invalid_settings_are_refused_before_training(change: dict[str, object],
         settings.check()
 
 
+@pytest.mark.slow
 def test_budget_ends_training_after_an_update(tmp_path: Path) -> None:
     played = train_policy(Settings(game="tic_tac_toe", budget=1e-6), tmp_path / "one.zip")
     assert played == 2048 + 1, "the rollout that had begun, and the frame that ends training"

@@ -78,6 +78,7 @@ class TestTrace(GameConformance):
 # -- the programs
 
 
+@pytest.mark.slow
 def test_matches_are_deterministic_by_seed() -> None:
     game = trace(difficulty=3)
     again = Trace(game.spec, game.params)  # nothing kept from before
@@ -371,6 +372,7 @@ def test_file_programs_do_not_run_without_isolation(programs: Path, tmp_path: Pa
     assert trace().new(3).task.truth.rstrip() in ours.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not can_isolate(), reason="what is refused on such a machine is tested above")
 def test_command_reports_skipped_programs_in_one_line(programs: Path, tmp_path: Path) -> None:
     name = f"trace(source={programs})"
@@ -394,6 +396,7 @@ def test_file_without_valid_programs_is_refused(tmp_path: Path) -> None:
         Trace(trace().spec, {**trace().params, "source": str(path)}).new(0)
 
 
+@pytest.mark.slow
 def test_hub_datasets_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Loads a local data set in the same way as one of a hub."""
     datasets = pytest.importorskip("datasets")

@@ -546,6 +546,7 @@ class Maybe:
 """
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(seed=st.integers(0, 2**64), prints=st.sampled_from([3, 1000]))
 def test_no_path_reads_an_unbound_name(seed: int, prints: int) -> None:

@@ -87,6 +87,7 @@ def test_suite_runs_as_a_base_class(tmp_path: Path, second: str, code: int) -> N
     assert "test_nim.py::TestNim::test_tells_the_facts[nim(sticks=4)]" in listed
 
 
+@pytest.mark.slow
 def test_suite_runs_as_a_command(tmp_path: Path) -> None:
     check = ("plugins", "check", "--quick")
     done = gymposium(tmp_path, "--plugin", str(NIM), *check, "--json", "--matches", "7")

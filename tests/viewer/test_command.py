@@ -34,6 +34,7 @@ def running(*arguments: str | Path, **env: str) -> Iterator[str]:
         server.wait()
 
 
+@pytest.mark.slow
 def test_command_prints_the_address(runs: Path) -> None:
     with running(runs, "--port", "0", "--no-open") as address:
         assert address.startswith("http://127.0.0.1:")
@@ -41,6 +42,7 @@ def test_command_prints_the_address(runs: Path) -> None:
             assert "15 matches" in page.read().decode()
 
 
+@pytest.mark.slow
 def test_public_address_carries_the_token(runs: Path) -> None:
     """The server also listens on 127.0.0.1 then, and needs the token there as well."""
     options = ("--port", "0", "--host", "0.0.0.0", "--name", "localhost")

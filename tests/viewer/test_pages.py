@@ -305,6 +305,7 @@ def test_hostile_text_is_inert(serve: Any, look: Any, tmp_path: Path) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == 1280
 
 
+@pytest.mark.slow
 def test_hostile_picture_is_inert(
     serve: Any, look: Any, runs: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

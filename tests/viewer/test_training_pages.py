@@ -183,6 +183,7 @@ def test_exported_pages_work_from_disk_and_without_scripts(look: Any, run: Any, 
     expect(plain.locator(".tokens .t").first).to_have_text("b2")
 
 
+@pytest.mark.slow
 def test_model_text_is_inert(serve: Any, look: Any, training_run: Any, tmp_path: Path) -> None:
     run = training_run("<b>bold")
     run.log(1, **{HOSTILE: 1.0})

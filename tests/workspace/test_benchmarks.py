@@ -81,6 +81,7 @@ def test_throughput_measures_both_sides_of_every_game(tmp_path: Path) -> None:
     assert "| kuhn_poker |" in (tmp_path / "throughput.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_throughput_measures_ours_without_any_peer(tmp_path: Path) -> None:
     """The whole part, with no library that would have to be installed."""
     run("throughput", "peers", "--peers", "--games", "2048", "goofspiel", *QUICK, "--out", str(tmp_path))
@@ -195,6 +196,7 @@ def test_ladder_lists_refusals_and_fails_for_invalid_players() -> None:
     assert "Unknown player 'mtcs-10'" in python("-c", program, "random", "mtcs-10", status=1).stderr
 
 
+@pytest.mark.slow
 def test_viewer_opens_its_generated_matches(tmp_path: Path) -> None:
     run("viewer", "--matches", "200", "--distinct", "40", "--out", str(tmp_path))
     found = read_results(tmp_path / "viewer.json")
@@ -296,6 +298,7 @@ def test_classical_learns_and_compares_with_a_bare_environment(tmp_path: Path, r
     assert "BELOW 0.85" in (tmp_path / "classical.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_search_strength_plays_both_seats_and_reports_results(tmp_path: Path) -> None:
     run("search_strength", "kuhn_poker:10:40", "goofspiel(num_cards=3):10:6", "--out", str(tmp_path))
     kuhn, goofspiel = json.loads((tmp_path / "search_strength.json").read_text(encoding="utf-8"))["games"]
@@ -436,6 +439,7 @@ def test_learning_needs_disjoint_intervals_and_counts_right_answers(monkeypatch:
     assert measures._right(half).value == 0.5, "a match that was forfeited counts"
 
 
+@pytest.mark.slow
 def test_learning_plays_a_tasks_demonstrations_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT)
     one, tasks = import_module("benchmarks.learning.one"), import_module("benchmarks.learning.tasks")

@@ -221,6 +221,7 @@ def test_workers_play_the_same_matches(run: Any, tmp_path: Path) -> None:
     assert "--start-server conflicts with --executor and --jobs" in " ".join(served.stderr.split())
 
 
+@pytest.mark.slow
 def test_preset_output_lists_settings_and_overrides(run: Any) -> None:
     done = run("eval", "random", "--preset", "ludic", "-n", "10", "--opponents", "mcts-2")
     assert done.returncode == 0, done.stderr

@@ -31,6 +31,7 @@ def store(model_directory: Path, tmp_path_factory: pytest.TempPathFactory) -> Ad
     return made
 
 
+@pytest.mark.slow
 def test_versions_are_listed_and_rolled_back(store: AdapterStore) -> None:
     done = lora("list", store.directory)
     assert [line.split()[:3] for line in done.stdout.splitlines()[1:]] == [

@@ -120,6 +120,7 @@ def test_card_is_derived_from_the_files(hub: Hub, adapter: Path, tmp_path: Path)
         assert claim not in card
 
 
+@pytest.mark.slow
 def test_card_omits_a_local_base_model(hub: Hub, adapter: Path, model_directory: Path, tmp_path: Path) -> None:
     assert push(hub, tmp_path, adapter, "alice/ttt").returncode == 0
     card = hub.repositories["alice/ttt"].branches["main"]["README.md"].decode()
@@ -242,6 +243,7 @@ def test_refuses_links_out_of_the_directory(name: str, adapter: Path, tmp_path: 
         push_to_hub(copy, "alice/ttt")
 
 
+@pytest.mark.slow
 def test_refusals_suggest_a_fix(hub: Hub, adapter: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     hub.forbidden.add("bob/ttt")

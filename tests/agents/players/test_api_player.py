@@ -181,6 +181,7 @@ def test_cancelling_the_reply_cancels_the_request() -> None:
         never.set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "others"),
     [
@@ -343,7 +344,7 @@ def read_all_output(directory: Path) -> bytes:
     ("verb", "fails"),
     [
         ("run", None),
-        ("eval", 401),
+        pytest.param("eval", 401, marks=pytest.mark.slow),
         pytest.param("run", 500, marks=pytest.mark.slow),
         pytest.param("eval", None, marks=pytest.mark.slow),
         pytest.param("run", 401, marks=pytest.mark.slow),

@@ -51,6 +51,7 @@ def make_player(loaded: LoadedModel, temperature: float, context: str = "state")
     return LanguageModelPlayer("lm:taught", loaded.engine(), loaded.chat, sampling=sampling, context=context)
 
 
+@pytest.mark.slow
 def test_table_matches_sampled_play(taught: LoadedModel) -> None:
     """Within Hoeffding's bound for 2,000 matches in each seat (one run in 10,000 may fail, and this one is always the
     same), and what legal moves in other words can add."""

@@ -167,7 +167,7 @@ def test_players_share_weights_but_not_adapters(
     assert len(set(said)) == 3
 
 
-@pytest.mark.parametrize("schedule", ["rounds", "streaming"])
+@pytest.mark.parametrize("schedule", ["streaming", pytest.param("rounds", marks=pytest.mark.slow)])
 def test_two_adapters_play_over_one_engine(
     model_directory: Path, adapter_directory: Path, other_adapter: Path, schedule: Schedule
 ) -> None:

@@ -160,6 +160,7 @@ def test_one_file_plugin_adds_verbs_and_players(gymposium: Run, stutter: str) ->
         assert gymposium(*shlex.split(helps)).returncode == 0, helps
 
 
+@pytest.mark.slow
 def test_no_plugins_keeps_built_ins(gymposium: Run, stutter: str, tmp_path: Path) -> None:
     info = tmp_path / "site" / "nim-1.dist-info"
     info.mkdir(parents=True)
@@ -194,6 +195,7 @@ def test_no_plugins_keeps_built_ins(gymposium: Run, stutter: str, tmp_path: Path
     subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_plugins_list_shows_the_status_of_each(gymposium: Run, tmp_path: Path) -> None:
     for name, source in {"fine": "GYMPOSIUM_API = 1\n", "sad": "import there_is_no_such_module\n"}.items():
         info = tmp_path / "site" / f"{name}-2.5.dist-info"

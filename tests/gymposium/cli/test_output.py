@@ -37,6 +37,7 @@ def test_full_stdout_is_a_one_line_error(
     assert line.startswith("error: The output cannot be written (No space left on device).")
 
 
+@pytest.mark.slow
 def test_unwritable_stdout_leaves_no_python_noise(tmp_path: Path) -> None:
     done = shell(f"{COMMAND} list > /dev/full; echo $?; {COMMAND} list | head -c 1", tmp_path)
     [line] = done.stderr.splitlines()

@@ -116,6 +116,7 @@ def test_nothing_outside_is_written(
         assert re.search("symbolic link|hard link", done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_users_own_link_to_the_folder_is_followed(folders: Path, tmp_path: Path, verb: str) -> None:
     kind, *arguments = VERBS[verb]

@@ -475,6 +475,7 @@ def test_replay_of_an_illegal_match_is_an_error(gymposium: Run, tmp_path: Path) 
     assert "At the end seat 0 sees:" in done.stdout  # the other match
 
 
+@pytest.mark.slow
 def test_command_line_allows_modules_named_in_records(gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("print('imported')\n")
     gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "1", "--out", "here")

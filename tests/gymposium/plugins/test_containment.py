@@ -226,6 +226,7 @@ def test_isolated_check_tries_each_plugin_separately(install: Install, site: Pat
     assert "(signal SIGSEGV)" in listed["segfault"]["error"]
 
 
+@pytest.mark.slow
 def test_isolated_check_tries_user_files_separately(tmp_path: Path, command: Command) -> None:
     sources = {"ends_all": "import os; os._exit(7)", "sad_file": "raise RuntimeError('no')", "fine_file": good("filed")}
     for name, source in {**sources, "given_file": good("given")}.items():

@@ -169,6 +169,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_multiprocessing_excludes_the_working_directory(tmp_path: Path) -> None:
     """Also in the resource tracker, and without a change to the environment of the program."""
     canary = trap(tmp_path)

@@ -18,6 +18,7 @@ def write(folder: Path, text: str) -> None:
     (folder / "mine.toml").write_text(text, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_plugins_and_defaults_apply_to_commands_and_workers(gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "nim.py").write_text(NIM.read_text(encoding="utf-8"), encoding="utf-8")
     write(tmp_path, 'plugins = ["nim.py"]\n[run]\nseed = 7\nmatches = 4\non_illegal = "retry(2)"\n')

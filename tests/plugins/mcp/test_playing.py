@@ -135,6 +135,7 @@ def test_records_replay_without_a_server(file: Path) -> None:
             later.new(0)
 
 
+@pytest.mark.slow
 def test_records_verify_on_their_own(tmp_path: Path) -> None:
     there, here = tmp_path / "there", tmp_path / "here"
     there.mkdir()
@@ -164,6 +165,7 @@ def test_record_without_events_starts_no_server(tmp_path: Path) -> None:
     assert not (tmp_path / "noted").exists()
 
 
+@pytest.mark.slow
 def test_verify_states_what_requires_a_manifest(tmp_path: Path) -> None:
     run, alone = tmp_path / "run", tmp_path / "alone.jsonl"
     command = partial(run_command, folder=tmp_path, env=os.environ)

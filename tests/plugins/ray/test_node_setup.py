@@ -33,6 +33,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 def test_remote_processes_are_set_up_like_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.py").write_text(PLUGIN)
     monkeypatch.setenv("GYMPOSIUM_ALLOW", "gym:*")

@@ -55,6 +55,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_command_checks_a_level_a_trainer(folder: Path) -> None:
     done = command(folder, "--trainer", "adapter:Random")
     assert done.returncode == 1
@@ -63,6 +64,7 @@ def test_command_checks_a_level_a_trainer(folder: Path) -> None:
     assert "the trainer has no self-play" in done.stdout
 
 
+@pytest.mark.slow
 def test_command_reports_invalid_policies(folder: Path) -> None:
     done = command(folder, "--trainer", "adapter:Lost", "-k", "kuhn")
     assert "The policy gives [2.0] for the moves ['pass', 'bet']." in done.stdout

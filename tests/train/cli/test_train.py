@@ -143,6 +143,7 @@ def test_dry_run_accepts_metric_patterns(names: str) -> None:
     assert plan_config("--game", "tic_tac_toe", "steps=1", "--metrics", names).games == ("tic_tac_toe",)
 
 
+@pytest.mark.slow
 def test_dry_run_estimates_memory_by_part(model_directory: Path) -> None:
     asked = ("--game", "tic_tac_toe", "--model", model_directory, "--dry-run", "--memory", "prompting.reply=move")
     shown = gymposium(*asked)

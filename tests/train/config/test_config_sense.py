@@ -340,6 +340,7 @@ def test_full_training_of_named_models_skips_the_cold_start() -> None:
     assert list(find_unused(build_config(config_to_data(config)))) == []
 
 
+@pytest.mark.slow
 def test_teacher_of_tokens_needs_the_learners_tokenizer_and_template(
     model_directory: Path, tmp_path: Path, game_texts: list[str], tiny_size: SmallModel
 ) -> None:

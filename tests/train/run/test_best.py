@@ -69,7 +69,7 @@ def test_clearly_worse_final_point_reverts_to_best() -> None:
     assert (again.step, again.is_lost) == (10, True)
 
 
-@pytest.mark.parametrize(("best", "kept"), [("true", 2), ("false", 4)])
+@pytest.mark.parametrize(("best", "kept"), [("true", 2), pytest.param("false", 4, marks=pytest.mark.slow)])
 def test_training_ends_with_the_best_weights(
     tmp_path: Path, quick_config: Any, monkeypatch: pytest.MonkeyPatch, best: str, kept: int
 ) -> None:

@@ -18,6 +18,7 @@ from gymposium_train.run.start import resume_run, start_run
 NO_CURVE = ("evaluation.every=0", "evaluation.curve_matches=")
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_the_control_after_a_step_and_resume_repeats_it(
     tmp_path: Path, quick_config: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

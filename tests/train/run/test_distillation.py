@@ -229,6 +229,7 @@ def test_run_without_reinforcement_distills_the_teacher(distilled: RunDirectory)
     assert {name for record in records for name in record.players} == {"student"}  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_interrupted_distillation_begins_again(distilled: RunDirectory, tmp_path: Path, quick_config: Any) -> None:
     config = RunDirectory.open(distilled.path)[1]
     again = start_run(tmp_path / "again", config)
@@ -263,7 +264,8 @@ def test_teacher_labels_rollouts_with_a_falling_weight(tmp_path: Path, quick_con
     assert all(entry["train/distillation"] > 0.0 for entry in learned)
 
 
-@pytest.mark.parametrize("length", ["steps=1", pytest.param("budget=2", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("length", ["steps=1", "budget=2"])
 def test_teacher_without_a_cold_start_only_labels_rollouts(tmp_path: Path, quick_config: Any, length: str) -> None:
     settings = ("teacher=exact", 'games=["tic_tac_toe"]', "cold_start.steps=0", "evaluation.every=0")
     more = (length,) if length.startswith("steps") else (length, "steps=")

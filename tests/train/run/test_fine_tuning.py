@@ -215,6 +215,7 @@ def test_cold_start_makes_the_same_model(data: Path, model_directory: Path, tmp_
     assert (one.cold_start / "model.safetensors").read_bytes() == (other.cold_start / "model.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 def test_records_make_the_same_model_as_their_chats(model_directory: Path, tmp_path: Path) -> None:
     played = ("--game", "tic_tac_toe", "--players", "random,mcts-5", "-n", "6")
     shown = ("--by", "2", "--keep", "draw,win", "--prompt", "full", "--reply", "tags")

@@ -107,6 +107,7 @@ def test_run_rolls_back_and_ends_with_last_good_weights(
     assert f"and training ends after {MOST_SETBACKS + 1} rollbacks." in said
 
 
+@pytest.mark.slow
 def test_run_with_steps_warns_and_learns_on(
     quick_config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,13 +24,13 @@ NO_CURVE = ("evaluation.every=0", "evaluation.curve_matches=")
 
 def test_ctrl_c_finishes_the_step(tmp_path: Path, quick_config: Any) -> None:
     config = tmp_path / "run.toml"
-    config.write_text(config_to_toml(quick_config("steps=200", "checkpoints.every=200", *NO_CURVE)))
+    config.write_text(config_to_toml(quick_config("steps=40", "checkpoints.every=40", *NO_CURVE)))
     command = [sys.executable, "-m", "gymposium.cli.main", "train", str(config), "--out", str(tmp_path / "run")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            if line.startswith("Training: 10/"):
+            if line.startswith("Training: 4/"):
                 process.send_signal(signal.SIGINT)
                 break
         rest = process.stderr.read()
@@ -46,7 +46,7 @@ def test_ctrl_c_finishes_the_step(tmp_path: Path, quick_config: Any) -> None:
     assert verification.matches >= 16 * done
 
 
-@pytest.mark.parametrize("used", [100.0, 900.0])
+@pytest.mark.parametrize("used", [100.0, pytest.param(900.0, marks=pytest.mark.slow)])
 def test_resumed_run_uses_its_remaining_budget(tmp_path: Path, quick_config: Any, used: float) -> None:
     """Whatever it has used, the next step is assumed to take as long as the last one, not as all steps so far."""
     steps: list[int] = []

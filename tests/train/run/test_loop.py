@@ -275,6 +275,7 @@ def test_keeping_samples_changes_no_metrics(model_directory: Path, tmp_path: Pat
         assert one["advantages"][0] != 0.0
 
 
+@pytest.mark.slow
 def test_kept_replies_are_shown_best_to_worst(model_directory: Path, tmp_path: Path) -> None:
     shown: list[str] = []
     file = tmp_path / "samples.jsonl"
@@ -373,6 +374,7 @@ def test_too_long_rows_are_dropped_and_counted(model_directory: Path, tmp_path: 
     assert metrics["train/rows_too_long"] > 0
 
 
+@pytest.mark.slow
 def test_k1_penalty_lowers_rewards_after_drift(model_directory: Path, tmp_path: Path) -> None:
     kl = Kl(weight=10.0, estimator="k1")
     with training(model_directory, tmp_path, credit=GrpoSettings(normalise=False), kl=kl) as mine:

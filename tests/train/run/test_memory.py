@@ -31,6 +31,7 @@ def read_layout(found: TrainConfig) -> tuple[Any, Any]:
     return found.optimizer.layout, found.optimizer.checkpointing
 
 
+@pytest.mark.slow
 def test_layout_follows_model_and_memory(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = config(model_directory)
     assert read_layout(mine) == (None, None)
@@ -107,6 +108,7 @@ def find_passes(found: TrainConfig) -> tuple[Any, Any, Any]:
     return optimizer.layout, optimizer.checkpointing, optimizer.token_budget
 
 
+@pytest.mark.slow
 def test_gpus_pack_rows_and_size_passes_from_memory(model_directory: Path) -> None:
     mine = config(model_directory)
     packed = change_config(mine, "optimizer.layout=packed")
@@ -155,6 +157,7 @@ def test_small_models_with_a_lora_are_replicated(model_directory: Path) -> None:
     assert parallel(5 * size, "model.tune=lora", processes=1) is None
 
 
+@pytest.mark.slow
 def test_processes_share_the_memory_of_a_sharded_model(model_directory: Path) -> None:
     mine = config(model_directory, "model.tune=full", "kl.weight=0.1", "optimizer.layout=packed")
     alone, two, eight = (estimate_memory(mine, 100, LearningDevices(True, GIB, n)) for n in (1, 2, 8))

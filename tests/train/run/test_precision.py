@@ -51,6 +51,7 @@ def test_stages_preserve_learned_weights(quick_config: Any, tmp_path: Path) -> N
     assert shares["bf16"] == pytest.approx(shares["fp32"], abs=0.01)
 
 
+@pytest.mark.slow
 def test_lora_trains_on_a_16_bit_base(quick_config: Any, tmp_path: Path) -> None:
     config = quick_config(
         "steps=1",

@@ -372,6 +372,7 @@ def test_cold_start_from_files_needs_no_rollouts(tmp_path: Path, quick_config: A
     assert "No steps yet" in run.report.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_quantized_weights_train_a_lora(tmp_path: Path, quick_config: Any) -> None:
     pytest.importorskip("bitsandbytes")
     small = ("model.small.hidden=64", "model.small.feed_forward=64", 'model.load="4bit"')
@@ -413,6 +414,7 @@ def test_tied_training_ends_with_a_verdict_and_report(
     assert run.report.exists()
 
 
+@pytest.mark.slow
 def test_weighted_reward_is_reported_by_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_config: Any
 ) -> None:

@@ -54,6 +54,7 @@ def rendered(template: str) -> str:
     return render_chat(template, [{"role": "user", "content": "b2"}], None, opened=True, variables={"bos_token": "<s>"})
 
 
+@pytest.mark.slow
 def test_long_template_errors_are_truncated() -> None:
     with pytest.raises(RenderingRefusal) as refused:
         rendered("{% set x = 1 %}{{ raise_exception('a' * 10**8) }}")

@@ -109,6 +109,7 @@ def test_run_commands_recognize_a_board(gymposium: Run, board: Path, verb: str) 
     assert done.stderr.endswith("or verify the whole board:  gymposium leaderboard verify tiny\n")
 
 
+@pytest.mark.slow
 def test_payoff_without_shares_of_points_is_an_error(gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "solo.toml").write_text('name = "solo"\ngroups = 1\nplayers = ["random"]\n[[games]]\nname = "2048"\n')
     assert gymposium("leaderboard", "run", "solo.toml", "--out", "solo").returncode == 0

@@ -188,6 +188,7 @@ def test_interrupted_run_prints_the_resume_command(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_added_player_meets_everyone_under_its_own_seed(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", "greedy")
     assert gymposium("leaderboard", "run", suite, "--out", "board", "-j", "1").returncode == 0
@@ -234,6 +235,7 @@ def test_board_without_planned_matches_is_an_error(gymposium: Any, tmp_path: Pat
         assert "it has 2 seats, but no player has 1 opponent in it. Add players with --add PLAYER." in done.stderr
 
 
+@pytest.mark.slow
 def test_adding_fails_if_an_earlier_player_needs_permission(gymposium: Any, tmp_path: Path) -> None:
     suite = write_suite(tmp_path, "random", groups=1)
     command = ("--plugin", ODD, "leaderboard", "run", "--out", "board", "-j", "1")
@@ -265,6 +267,7 @@ def test_invalid_arguments_are_errors(arguments: tuple[str, ...], said: str, gym
     assert said in run.stderr
 
 
+@pytest.mark.slow
 def test_games_without_enough_players_are_named(gymposium: Any, tmp_path: Path) -> None:
     suite = Path(write_suite(tmp_path, "random", "greedy", groups=1))
     suite.write_text(suite.read_text().replace("kuhn_poker", "universal_poker(players=3)"))

@@ -89,6 +89,7 @@ def test_printed_schema_is_published_and_entries_conform(gymposium: Run, board: 
     assert entry.keys() == json.loads(SCHEMA.read_text())["properties"].keys()
 
 
+@pytest.mark.slow
 def test_empty_board_fails_verification(gymposium: Run, tmp_path: Path) -> None:
     Board.open_or_create(tmp_path / "fresh", parse_suite(SUITE.replace(', "mcts-3"', "")))
     done = gymposium("leaderboard", "verify", "fresh", "--jobs", "1")

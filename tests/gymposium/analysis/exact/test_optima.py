@@ -8,6 +8,7 @@ from gymposium.analysis.exact import TooLarge, compute_optima_against_random
 from gymposium.games.registry import load_game
 
 
+@pytest.mark.slow
 def test_optima_against_random_at_tic_tac_toe() -> None:
     """The fractions are those of an independent traversal: 116677/120960 wins for the best return."""
     optima = compute_optima_against_random(load_game("tic_tac_toe"))

@@ -65,6 +65,7 @@ def test_exploitability_of_uniform_kuhn_poker() -> None:
     assert compute_exploitability(tabulate_policy(load_game("kuhn_poker"), RandomPlayer())) == pytest.approx(11 / 24)
 
 
+@pytest.mark.slow
 def test_best_response_to_random_matches_the_optimum() -> None:
     game = load_game("tic_tac_toe")
     found = find_best_response(tabulate_policy(game, RandomPlayer())).value.mean
@@ -137,6 +138,7 @@ def test_best_response_bounds_other_policies(make_odds_player: Factory, seed: in
             assert got.mean_return <= most.mean_return + 1e-12
 
 
+@pytest.mark.slow
 def test_best_response_to_a_pure_policy_never_loses(make_odds_player: Factory) -> None:
     """Tic-tac-toe is a draw, and a response is a policy like any other: it can meet others and be answered."""
     policy = tabulate_policy(load_game("tic_tac_toe"), make_odds_player(5, pure=True))

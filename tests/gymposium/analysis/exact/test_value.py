@@ -20,6 +20,7 @@ from gymposium.util.streams import stream
 Factory = Callable[..., Any]
 
 
+@pytest.mark.slow
 def test_random_value_at_tic_tac_toe() -> None:
     found = compute_value(tabulate_policy(load_game("tic_tac_toe"), RandomPlayer()))
     first, second = found.seats

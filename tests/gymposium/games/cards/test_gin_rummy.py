@@ -473,6 +473,7 @@ def test_card_taken_from_the_pile_stays_known() -> None:
         assert CARDS.index("Kd") in world.state.hands()[1]
 
 
+@pytest.mark.slow
 def test_knockers_deadwood_is_sampled_within_the_limit() -> None:
     """Seat 1 knocks with the meld 5c 5d 5h and two more cards: all pairs that count ten or less are equally likely."""
     mine, theirs = ["Ks", "Qs", "9s", "8c", "7d"], ["5c", "5d", "5h", "Ac", "3d"]

@@ -285,6 +285,7 @@ def test_prompts_tell_each_seat_its_side() -> None:
     check_seats("backgammon", "xo")
 
 
+@pytest.mark.slow
 def test_each_style_shows_exactly_what_the_seat_knows() -> None:
     check_leaks_of_example("backgammon")
 

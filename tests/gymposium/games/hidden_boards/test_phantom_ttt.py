@@ -86,5 +86,6 @@ def test_nothing_leaks() -> None:
     check_nothing_leaks("phantom_ttt", 20)
 
 
+@pytest.mark.slow
 def test_leak_check_detects_a_hidden_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     check_hint_is_found("phantom_ttt", 20, lambda state, seat: len(state.history()), monkeypatch)

@@ -400,6 +400,7 @@ def test_nothing_leaks() -> None:
     assert assert_no_leaks(load_game("bridge"), matches=1, tries=1, events=60_000).worlds >= 5
 
 
+@pytest.mark.slow
 def test_leak_check_detects_a_hidden_bit(find_leaking_seats: Callable[..., set[int]]) -> None:
     def hint(state: pyspiel.State, seat: int) -> int:
         return int(state.history()[(seat + 1) % 4]) % 2

@@ -111,6 +111,7 @@ def test_dockerfile_pins_the_distribution_of_a_disguise() -> None:
     assert pin not in build_dockerfile(["tic_tac_toe"], ["random"], "forfeit")
 
 
+@pytest.mark.slow
 def test_game_from_a_file_cannot_be_pinned() -> None:
     nim = Path(__file__).parents[4] / "docs" / "examples" / "nim.py"
     main = [sys.executable, "-m", "gymposium.cli.main", "--plugin", str(nim)]
