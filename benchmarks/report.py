@@ -40,12 +40,13 @@ def about(*distributions: str) -> dict[str, Any]:
 
 
 def _command() -> str:
-    """Return the command without `--out`, the folder on this machine that does not change a result."""
+    """Return the command without `--out` and `--runs`, the folders on this machine that do not change a result."""
     spec = getattr(sys.modules["__main__"], "__spec__", None)
     arguments = sys.argv[1:]
-    if "--out" in arguments:
-        at = arguments.index("--out")
-        del arguments[at : at + 2]
+    for folder in ("--out", "--runs"):
+        if folder in arguments:
+            at = arguments.index(folder)
+            del arguments[at : at + 2]
     return " ".join(["python -m", spec.name.removesuffix(".__main__") if spec else sys.argv[0], *arguments])
 
 
