@@ -311,6 +311,28 @@ def test_game_is_solved_at_its_known_optimum() -> None:
     assert found.outcome is VerdictKind.LEVEL
 
 
+@pytest.mark.parametrize(
+    ("teacher", "random", "gain", "outcome"),
+    [
+        ({"teacher": "exact"}, [0.0, -0.1, 0.1], [0.0, -0.1, 0.1], VerdictKind.TAUGHT),
+        ({"teacher": "exact"}, [0.0, -0.1, 0.1], [-0.2, -0.3, -0.1], VerdictKind.WORSE),
+        ({"teacher": "exact"}, [0.4, 0.3, 0.5], [0.0, -0.1, 0.1], VerdictKind.LEVEL),
+        ({}, [0.0, -0.1, 0.1], [0.0, -0.1, 0.1], VerdictKind.LEVEL),
+    ],
+)
+def test_verdict_credits_the_teacher_of_a_model_above_random_play(
+    teacher: dict[str, str], random: list[float], gain: list[float | None], outcome: VerdictKind
+) -> None:
+    results = measured(0.5, 0.5, gain, **teacher)
+    results["evaluations"]["cold start"]["nim"]["random"]["return"] = [0.5, 0.4, 0.6]
+    results["evaluations"]["anchor random"] = {"nim": {"random": {"return": random}}}
+    found = judge_run(results)
+    assert found is not None
+    assert found.outcome is outcome
+    assert found.is_failure is (outcome in (VerdictKind.LEVEL, VerdictKind.WORSE))
+    assert found.text.startswith("Learned from exact in the cold start.") is (outcome is VerdictKind.TAUGHT)
+
+
 @pytest.mark.parametrize(("ahead", "said"), [([0.2, 0.1, 0.3], False), ([0.1, -0.1, 0.3], True)])
 def test_verdict_reports_an_equally_good_control(ahead: list[float], said: bool) -> None:
     results = measured(0.1, 0.5, [0.4, 0.3, 0.5])

@@ -16,7 +16,7 @@ from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.plugins.command_line import format_command_line
 from gymposium.runs.metric_docs import check_patterns
-from gymposium.runs.results import VerdictKind, build_rows, judge_run, sum_stage_seconds
+from gymposium.runs.results import build_rows, judge_run, sum_stage_seconds
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check_config
 from gymposium_train.config.directory import RunDirectory
@@ -24,7 +24,7 @@ from gymposium_train.config.outline import outline_run
 from gymposium_train.config.overrides import Override, parse_override
 from gymposium_train.config.permitted import check_permitted
 from gymposium_train.config.presets import read_preset
-from gymposium_train.config.reading import build_config, merge_data, read_config, read_data
+from gymposium_train.config.reading import build_config, merge_data, read_data
 from gymposium_train.config.root import AUTO_TEACHER
 from gymposium_train.config.small_model import resolve_small_model
 from gymposium_train.config.writing import config_to_data, config_to_toml
@@ -114,10 +114,7 @@ def run_training(config: TrainConfig | None, directory: Path | None, metrics: st
     found = judge_run(run.results())
     if found is not None:
         print_note(found.text)
-        # after a good teacher, reinforcement learning may have nothing left to improve
-        is_taught = found.outcome is VerdictKind.LEVEL and read_config(run.config_file).teaches_moves
-        # torchrun treats any other nonzero status as a crash
-        if found.is_failure and not is_taught and count_processes() == 1:
+        if found.is_failure and count_processes() == 1:  # torchrun treats any other nonzero status as a crash
             raise typer.Exit(NOTHING_LEARNED)
 
 

@@ -87,6 +87,7 @@ def _run_distillation(run: RunContext, began: float) -> None:
         lots = TaughtLots(run, record)
         first = lots.first()
         _make_base(run, first)
+        run.directory.add_results(teacher=run.config.teacher)
         with run.backend.imitation_model(run.start) as model:
             distill(run, model, lots, first, bar, began)
 

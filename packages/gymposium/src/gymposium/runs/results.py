@@ -74,6 +74,8 @@ class VerdictKind(Enum):
     """Better against at least one opponent in one game, and never worse."""
     SOLVED = "already solved"
     """As good as before, with almost nothing left to gain."""
+    TAUGHT = "learned from its teacher"
+    """No detectable improvement of a model that plays better than random players because of its teacher."""
     LEVEL = "nothing learned"
     """No detectable improvement."""
     WORSE = "worse"
@@ -122,9 +124,11 @@ def judge_run(results: Mapping[str, Any]) -> Verdict | None:
             text += f" It is not better than the control, which went on with imitation, in {'; '.join(as_good)}."
         return Verdict(VerdictKind.LEARNED, text)
     if VerdictKind.LEVEL in texts:
-        return Verdict(
-            VerdictKind.LEVEL, f"Nothing was learned that can be told from chance: {texts[VerdictKind.LEVEL]}."
-        )
+        text = f"can be told from chance: {texts[VerdictKind.LEVEL]}."
+        if "teacher" in results and _beats_random_play(evaluations):
+            text = f"Learned from {results['teacher']} in the cold start. Of reinforcement learning, nothing {text}"
+            return Verdict(VerdictKind.TAUGHT, text)
+        return Verdict(VerdictKind.LEVEL, f"Nothing was learned that {text}")
     if VerdictKind.SOLVED in texts:
         text = f"Already solved before training, with hardly anything left to learn: {texts[VerdictKind.SOLVED]}."
         return Verdict(VerdictKind.SOLVED, text)
@@ -140,6 +144,18 @@ def _classify_gain(gain: Sequence[float | None], before: float, bounds: Sequence
         return VerdictKind.WORSE
     least, most = bounds
     return VerdictKind.SOLVED if best - before <= NEAR_BEST * (most - least) else VerdictKind.LEVEL
+
+
+def _beats_random_play(evaluations: Mapping[str, Any]) -> bool:
+    """Return whether the model before reinforcement learning has a higher mean return than random play against some
+    opponent, with disjoint intervals."""
+    anchor = evaluations.get(f"{ANCHOR}random", {})
+    pairs = (
+        (evaluations[BEFORE][game][opponent]["return"], scores["return"])
+        for game, opponents in anchor.items()
+        for opponent, scores in opponents.items()
+    )
+    return any(None not in (mine[1], random[2]) and mine[1] > random[2] for mine, random in pairs)
 
 
 def _is_above(gain: Sequence[float | None]) -> bool:
