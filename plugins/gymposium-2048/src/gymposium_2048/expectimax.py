@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Style
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.protocol import Ask, Repeats, Reply
-from gymposium.plugins.names import parse_name
+from gymposium.players.protocol import Ask, Repeats, Reply, check_only_game
 from gymposium.replies.reading import READERS, Reader
 
 if TYPE_CHECKING:
@@ -43,9 +41,8 @@ class ExpectimaxPlayer:
         self._tables: LineTables | None = None
 
     def check_game(self, game: Game) -> None:
-        """Raise `GymposiumError` for any game but 2048."""
-        if parse_name(game.name)[0] != "2048":  # openspiel:2048 omits legal moves
-            raise GymposiumError(f"{self.name} plays only 2048, not {game.name}. Choose another player.")
+        """Raise `BadOption` for any game but 2048."""
+        check_only_game(self.name, "2048", game)  # openspiel:2048 omits legal moves
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]

@@ -75,11 +75,12 @@ def fit_config(config: TrainConfig) -> TrainConfig:
 
 def _fit_to_games(config: TrainConfig) -> TrainConfig:
     config = _raise_reply_limit(config)
-    unlisted = [game for game in map(load_game, config.games) if config.teaches_moves and not lists_moves(game)]
+    all_games = [load_game(name) for name in config.games]
+    unlisted = [game for game in all_games if config.teaches_moves and not lists_moves(game)]
     if unlisted:  # its replies are texts, which cannot be compared with what the policy samples
         distillation = config.distillation.model_copy(update={"weight": 0.0})
         config = config.model_copy(update={"distillation": distillation})
-    games = [game for game in map(load_game, config.games) if game.spec.plays_at_random]
+    games = [game for game in all_games if game.spec.plays_at_random]
     prompting, critic = config.prompting, getattr(config.credit, "critic", None)
     left_out = [name for name in ("max_tokens", "on_illegal") if getattr(prompting, name) is None]
     if not (isinstance(critic, Critic) and critic.scale is None and config.reward == "returns"):

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
-from gymposium.errors import GymposiumError, NoSampler
+from gymposium.errors import BadOption, GymposiumError, NoSampler
 from gymposium.games.protocol import Game, Match, Observation, Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.search.viewlog import Item, ViewLog
 from gymposium.players.search.worlds import Worlds
+from gymposium.plugins.names import parse_name
 from gymposium.replies.reading import Reader
 from gymposium.util.streams import stream
 
@@ -311,6 +312,12 @@ def check_plays(player: Player, game: Game) -> None:
     check = getattr(player, "check_game", None)  # isinstance with a protocol is slow, and this runs for each match
     if check is not None:
         check(game)
+
+
+def check_only_game(player: str, wanted: str, game: Game) -> None:
+    """Raise `BadOption` for any game but `wanted`, whatever its parameters. `player` is the name of the player."""
+    if parse_name(game.name)[0] != wanted:
+        raise BadOption(f"{player} plays only {wanted}, not {game.name}. Choose another player.")
 
 
 class SolvingPlayer(SelectivePlayer, Protocol):

@@ -14,8 +14,7 @@ from random import Random
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Style
-from gymposium.players.protocol import Ask, Repeats, Reply
-from gymposium.plugins.names import parse_name
+from gymposium.players.protocol import Ask, Repeats, Reply, check_only_game
 from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.tools import Call, format_calls
 from gymposium_worlds.mail.message import Mail
@@ -58,9 +57,8 @@ class MailExpert:
         return not self.shuffles
 
     def check_game(self, game: Game) -> None:
-        """Raise `GymposiumError` for any game but `mail`."""
-        if parse_name(game.name)[0] != "mail":
-            raise GymposiumError(f"{self.name} plays only mail, not {game.name}. Choose another player.")
+        """Raise `BadOption` for any game but `mail`."""
+        check_only_game(self.name, "mail", game)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(format_calls([self._choose_call(ask)])) for ask in asks]

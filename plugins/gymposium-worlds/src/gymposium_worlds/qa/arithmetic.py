@@ -10,8 +10,7 @@ from typing import Literal
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Style
-from gymposium.players.protocol import Ask, Repeats, Reply
-from gymposium.plugins.names import parse_name
+from gymposium.players.protocol import Ask, Repeats, Reply, check_only_game
 from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.questions import Question
 from gymposium.util.streams import stream
@@ -66,9 +65,8 @@ class ArithmeticPlayer:
     deterministic = True
 
     def check_game(self, game: Game) -> None:
-        """Raise `GymposiumError` for any game but `qa`."""
-        if parse_name(game.name)[0] != "qa":
-            raise GymposiumError(f"{self.name} plays only qa, not {game.name}. Choose another player.")
+        """Raise `BadOption` for any game but `qa`."""
+        check_only_game(self.name, "qa", game)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._answer(ask)) for ask in asks]

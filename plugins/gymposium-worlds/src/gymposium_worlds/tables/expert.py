@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Style
-from gymposium.players.protocol import Ask, Repeats, Reply
-from gymposium.plugins.names import parse_name
+from gymposium.players.protocol import Ask, Repeats, Reply, check_only_game
 from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.tools import Call
 from gymposium_worlds.tables.reading import MissingColumn, Plan, read_question, read_shapes
@@ -28,9 +26,8 @@ class TablesExpert:
     repeats: Repeats = "quickly"
 
     def check_game(self, game: Game) -> None:
-        """Raise `GymposiumError` for any game but `tables`."""
-        if parse_name(game.name)[0] != "tables":
-            raise GymposiumError(f"{self.name} plays only tables, not {game.name}. Choose another player.")
+        """Raise `BadOption` for any game but `tables`."""
+        check_only_game(self.name, "tables", game)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose_call(ask).json) for ask in asks]
