@@ -88,6 +88,8 @@ def _taught(game: str, budget: float, must: float) -> Task:
 
 
 _LOSS = Goal("tic_tac_toe", "loss", "losses of greedy play against random play, exact", 0.002, 0.0, falls=True)
+_SAFE = 0.955596
+"""Most wins against random play of a player of tic-tac-toe that never loses, rounded down."""
 _OPTIMUM = "whoever never loses wins at most 0.9556"
 _NO_CONTROL_TAUGHT = "no control: the cold start imitates a teacher, not random play"
 
@@ -194,11 +196,11 @@ TASKS = (
     Task(
         "main-job",
         150,
-        (replace(_WIN, must=0.945, aim=0.9556), replace(_LOSS, must=None, aim=None)),
+        (replace(_WIN, must=0.945, aim=_SAFE), replace(_LOSS, must=None, aim=None)),
         (_OPTIMUM, _NO_CONTROL_TAUGHT),
     ),
     Task("main-job-reward-alone", 150, (replace(_WIN, must=None, aim=None),), ("no control: tic_tac_toe-ppo has one",)),
-    Task("tic_tac_toe-teacher", 610, (replace(_WIN, must=0.945, aim=0.9556), _LOSS), (_OPTIMUM, _NO_CONTROL_TAUGHT)),
+    Task("tic_tac_toe-teacher", 610, (replace(_WIN, must=0.945, aim=_SAFE), _LOSS), (_OPTIMUM, _NO_CONTROL_TAUGHT)),
     _taught("kuhn_poker", 250, 0.01),
     _taught("leduc_poker", 610, 0.08),
     _taught("liars_dice", 610, 0.12),
