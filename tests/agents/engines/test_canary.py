@@ -115,7 +115,7 @@ def test_single_outlier_token_is_reported_without_stopping(model_directory: Path
 
     def score(pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], by: float = 0.5) -> list[list[float]]:
         first, *others = plain(pairs)
-        return [[first[0] + by, *first[1:]], *others]
+        return [[*first[:-1], first[-1] + by], *others]
 
     agreement = checker.check(engine, LEARNED, score)
     assert agreement.largest == pytest.approx(0.5, abs=1e-4)

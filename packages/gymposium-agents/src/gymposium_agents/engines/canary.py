@@ -105,15 +105,18 @@ class Canary:
         for name, answer in answers.items():
             _compare_names(_describe_server(name), policy, answer)
             _compare_digests(_describe_server(name), policy, answer, expected)
-        sampled = {name: self._list_sampled(answer) for name, answer in answers.items()}
-        pairs = [*dict.fromkeys([*chain(*sampled.values()), *self._fixed])]
-        learned = dict(zip(pairs, score(pairs), strict=True))
-        found = [
-            self._compare(
-                name, policy, answer, [learned[pair] for pair in sampled[name]], [learned[pair] for pair in self._fixed]
-            )
+        # the fixed end of each prompt and what the engine sampled after it take one forward pass
+        pairs = {
+            name: [(start, end + done.ids) for (start, end), done in zip(self._fixed, answer.completions, strict=True)]
             for name, answer in answers.items()
-        ]
+        }
+        distinct = [*dict.fromkeys(chain(*pairs.values()))]
+        learned = dict(zip(distinct, score(distinct), strict=True))
+        found = []
+        for name, answer in answers.items():
+            each = [(learned[pair], len(end)) for pair, (_, end) in zip(pairs[name], self._fixed, strict=True)]
+            sampled, fixed = [scores[n:] for scores, n in each], [scores[:n] for scores, n in each]
+            found.append(self._compare(name, policy, answer, sampled, fixed))
         correlations = [one.correlation for one in found if one.correlation is not None]
         return Agreement(
             max(one.largest for one in found), max(one.mean for one in found), min(correlations, default=None)
@@ -125,9 +128,6 @@ class Canary:
         answered = all(completion.policy == policy for completion in completions)
         scores = engine.score(self._fixed, policy=policy) if answered else []
         return _Answers(completions, scores, engine.digest(policy) if isinstance(engine, DigestReporter) else None)
-
-    def _list_sampled(self, answer: _Answers) -> list[tuple[Tokens, Tokens]]:
-        return [(prompt, done.ids) for prompt, done in zip(self.prompts, answer.completions, strict=True)]
 
     def _compare(
         self,
