@@ -23,7 +23,7 @@ ENTRIES = [
 
 @pytest.mark.parametrize(
     ("board", "entry", "asked"),
-    [pytest.param(*entry, marks=() if entry[0] in ("showcase", "worlds") else pytest.mark.slow) for entry in ENTRIES],
+    [pytest.param(*entry, marks=() if entry[0] == "worlds" else pytest.mark.slow) for entry in ENTRIES],
 )
 def test_published_board_matches_can_be_replayed(board: str, entry: str, asked: str) -> None:
     """All of it takes minutes for each board: `gymposium leaderboard verify BOARD --rerun 1`."""
