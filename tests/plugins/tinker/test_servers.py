@@ -196,7 +196,7 @@ def test_first_logprob_may_be_missing(scores: list[float | None]) -> None:
 
 @pytest.mark.parametrize("scores", [[-1.0, -2.0, -3.0], [None, -1.0, -2.0, -3.0, None], [-1.0] * 6])
 def test_wrong_number_of_logprobs_is_an_error(scores: list[float | None]) -> None:
-    with pytest.raises(GymposiumError, match=r"returned \d log-probabilities of 5 tokens"):
+    with pytest.raises(GymposiumError, match=r"returned \d log-probabilities for 5 tokens"):
         engine(scores).score([(PROMPT, REPLY)])
 
 
