@@ -6,6 +6,9 @@ against random play before and after, and the table shows the difference.
 
 The seeds are not those of `benchmarks.pretrained`. Each run is kept when it ends, and an interrupted one resumes,
 so the same command resumes after Ctrl-C. (One trial takes five minutes of one core, and imitation three a seed.)
+
+    python -m benchmarks.pretrained_settings              all trials
+    python -m benchmarks.pretrained_settings start gae    these two, on all seeds
 """
 
 from __future__ import annotations
@@ -135,16 +138,25 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("trials", nargs="*", metavar="TRIAL", help=f"all by default: {', '.join(TRIALS)}")
     parser.add_argument("--model", type=Path, help="directory of the model, as gymposium model fetch makes it")
     parser.add_argument("--runs", type=Path, default=Path("gymposium-runs/pretrained-settings"), help="folder for runs")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
+    if unknown := [name for name in given.trials if name not in TRIALS]:
+        parser.error(f"no such trial: {', '.join(unknown)}. Choose from {', '.join(TRIALS)}")
     given.runs.mkdir(parents=True, exist_ok=True)
     model, kept = fetched(given.model), KeptRows(given.out, "pretrained_settings", VERSIONS, text)
     for seed in SEEDS:
-        for name in (None, *TRIALS):
-            if {"seed": seed, "trial": name} not in kept:
-                kept.add(imitated(seed, model, given.runs) if name is None else tried(name, seed, given.runs))
+        for name in (None, *(given.trials or TRIALS)):
+            if {"seed": seed, "trial": name} in kept:
+                continue
+            if name is None:
+                kept.add(imitated(seed, model, given.runs))
+                continue
+            if not (given.runs / f"imitated-{seed}" / "cold_start").exists():  # measured before, elsewhere
+                imitated(seed, model, given.runs)
+            kept.add(tried(name, seed, given.runs))
     kept.show()
 
 
