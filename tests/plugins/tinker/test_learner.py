@@ -28,8 +28,8 @@ from .stand_in.service import StandIn
 
 RANK = 4
 RATE = 1e-2
-NEAR = 3e-5
-"""The largest difference between two weights. Fused AdamW rounds differently."""
+NEAR = 1e-5
+"""The largest difference between two weights."""
 Learners = tuple[LocalLearner, TinkerLearner]
 
 
