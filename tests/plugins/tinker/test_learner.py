@@ -28,8 +28,8 @@ from .stand_in.service import StandIn
 
 RANK = 4
 RATE = 1e-2
-NEAR = 1e-5
-"""The largest difference between two weights."""
+NEAR = 1e-6
+"""The largest difference between two weights. The service sends log-probabilities as float32."""
 Learners = tuple[LocalLearner, TinkerLearner]
 
 
@@ -63,8 +63,8 @@ def learners(model_directory: Path, client: tinker.ServiceClient) -> Callable[[T
         there = TinkerLearner(
             client, training, config.optimizer, loss=loss, on_service=choose_service_loss(config), days=1
         )
-        loaded = load_model(model_directory)
-        model = attach_lora(loaded.model, rank=RANK, alpha=ALPHA, seed=7)
+        loaded = load_model(model_directory, dtype=torch.float64)
+        model = attach_lora(loaded.model, rank=RANK, alpha=ALPHA, seed=7).double()
         return LocalLearner(model, loaded.pad, config.optimizer, loss=loss), there
 
     return made

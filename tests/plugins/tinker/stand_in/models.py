@@ -1,4 +1,7 @@
-"""Models of the stand-in: a LoRA of PEFT on a model of transformers, with AdamW, in float32."""
+"""Models of the stand-in: a LoRA of PEFT on a model of transformers, with AdamW.
+
+They train in float64, so that a test can tell a wrong gradient from rounding, which AdamW magnifies where gradients are
+close to 0."""
 
 from __future__ import annotations
 
@@ -34,7 +37,8 @@ class TrainedModel:
 
     def __init__(self, base: str, lora: LoraConfig) -> None:
         self.base, self.lora = base, lora
-        self.model: Any = attach_lora(load_model(Path(base)).model, rank=lora.rank, alpha=ALPHA, seed=lora.seed or 0)
+        model = load_model(Path(base), dtype=torch.float64).model
+        self.model: Any = attach_lora(model, rank=lora.rank, alpha=ALPHA, seed=lora.seed or 0).double()
         self.named = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
         self.optimizer = torch.optim.AdamW([*self.named.values()], lr=0.0, weight_decay=0.0)
 
