@@ -88,7 +88,7 @@ class ServedRun:
             "beginning": beginning,
             "parent": parent,
             "differs": differs,
-            "not_enforced": [differs] if differs else [],
+            "overridden": [differs] if differs else [],
             "messages": list(messages),
             "tools": list(tools),
             "said": said,

@@ -127,6 +127,7 @@ def test_session_is_shown_turn_by_turn(serve: Any, served: ServedRun, tmp_path: 
         'after <a href="#turn-0">turn 0</a>',
         '<span class="tag branch">branches off</span> after turn 0',
         'before sending it back: <span class="theirs">messages[4].content</span>',
+        'The run overrode fields of the request: <span class="theirs">messages[4].content</span>',
         "2 earlier messages",
         '<span class="tag cut-off">length</span>',
         "reward <b>+0.75</b>",

@@ -44,12 +44,10 @@ def test_text_parts_join_and_developer_means_system() -> None:
     assert request.messages == ({"role": "system", "content": "Be brief."}, {"role": "user", "content": "one two"})
 
 
-def test_fields_without_effect_are_accepted() -> None:
+def test_neutral_values_and_labels_are_accepted() -> None:
     request = read(
         ASK,
         model="gpt-4o",
-        temperature=0.2,
-        seed=3,
         n=1,
         top_p=1.0,
         presence_penalty=0,
@@ -57,9 +55,13 @@ def test_fields_without_effect_are_accepted() -> None:
         logit_bias=None,
         response_format={"type": "text"},
         tool_choice="auto",
-        parallel_tool_calls=False,
+        parallel_tool_calls=True,
         user="me",
+        metadata={"task": "3"},
         store=False,
+        top_k=-1,
+        min_p=0,
+        repetition_penalty=1,
         max_tokens=9,
         max_completion_tokens=7,
         stop="END",
@@ -67,21 +69,24 @@ def test_fields_without_effect_are_accepted() -> None:
         stream_options={"include_usage": True},
     )
     assert (request.max_tokens, request.stop, request.stream, request.usage) == (7, ("END",), True, True)
+    assert request.overridden == ()
 
 
 @pytest.mark.parametrize(
     ("fields", "field"),
     [
         ({"n": 2}, "n"),
-        ({"top_p": 0.9}, "top_p"),
-        ({"top_k": 5}, "top_k"),
+        ({"best_of": 2}, "best_of"),
+        ({"modalities": ["text", "audio"]}, "modalities"),
+        ({"audio": {"voice": "alloy", "format": "wav"}}, "audio"),
+        ({"functions": [{"name": "f"}]}, "functions"),
+        ({"function_call": {"name": "f"}}, "function_call"),
+        ({"a\n": 1}, "body"),
+        ({f"f{n}": 1 for n in range(33)}, "body"),
         ({"logit_bias": {"5": 1}}, "logit_bias"),
         ({"response_format": {"type": "grammar"}}, "response_format"),
         ({"tool_choice": "any"}, "tool_choice"),
-        ({"tool_choice": "none", "tools": [{"type": "function", "function": {"name": "f"}}]}, "tool_choice"),
         ({"tools": [{"type": "function", "function": {"name": f"f{n}"}} for n in range(60_000)]}, "tools"),
-        ({"top_logprobs": 3}, "top_logprobs"),
-        ({"reasoning_effort": "low"}, "reasoning_effort"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"max_tokens": True}, "max_tokens"),
         ({"stop": ["a", ""]}, "stop"),
@@ -139,18 +144,48 @@ def test_total_schema_checking_time_is_bounded(monkeypatch: pytest.MonkeyPatch) 
         ),
         ({"tool_choice": "required"}, ("tool_choice",)),
         ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, ("tool_choice",)),
-        ({"tool_choice": "none"}, ()),
-        ({"top_k": -1, "min_p": 0, "repetition_penalty": 1}, ()),
+        ({"tools": [{"type": "function", "function": {"name": "f", "strict": True}}]}, ("tools.strict",)),
+        ({"temperature": 0.2, "seed": 3, "parallel_tool_calls": False}, ("temperature", "seed", "parallel_tool_calls")),
     ],
 )
-def test_response_formats_are_read_but_not_enforced(fields: dict[str, Any], names: tuple[str, ...]) -> None:
-    assert read(ASK, **fields).not_enforced == names
+@pytest.mark.parametrize("strict", [False, True])
+def test_fields_that_the_run_sets_are_overridden(fields: dict[str, Any], names: tuple[str, ...], strict: bool) -> None:
+    assert CompletionRequest.read({"messages": [ASK], **fields}, strict=strict).overridden == names
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"top_p": 0.9},
+        {"top_k": 5},
+        {"min_p": 0.1},
+        {"repetition_penalty": 1.1},
+        {"frequency_penalty": 0.5},
+        {"presence_penalty": -0.5},
+        {"top_logprobs": 3},
+        {"reasoning_effort": "low"},
+        {"verbosity": "low"},
+        {"prediction": {"type": "content", "content": "x"}},
+        {"web_search_options": {}},
+        {"chat_template_kwargs": {"enable_thinking": False}},
+    ],
+)
+def test_other_sampling_is_overridden_or_strictly_refused(fields: dict[str, Any]) -> None:
+    assert read(ASK, **fields).overridden == tuple(fields)
+    with pytest.raises(BadRequest, match=r"this strict server refuses\.") as refused:
+        CompletionRequest.read({"messages": [ASK], **fields}, strict=True)
+    assert refused.value.param == next(iter(fields))
+
+
+def test_tool_choice_none_hides_the_tools() -> None:
+    request = read(ASK, tools=[make_tool_schema("f")], tool_choice="none")
+    assert (request.tools, request.overridden) == ((), ())
 
 
 def test_errors_carry_the_field_name() -> None:
     with pytest.raises(BadRequest) as caught:
-        read(ASK, top_p=0.5)
-    assert caught.value.param == "top_p"
+        read(ASK, n=2)
+    assert caught.value.param == "n"
 
 
 def test_too_many_messages_are_refused() -> None:

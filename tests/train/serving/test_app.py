@@ -21,6 +21,7 @@ from gymposium_train.serving.app import Api, needs_token, stream_status_events
 from gymposium_train.serving.checkpoints import ServedCheckpoints
 from gymposium_train.serving.model_app import ModelApi
 from gymposium_train.serving.service import Service
+from gymposium_train.serving.settings import SessionSettings
 
 ADDRESS = "http://127.0.0.1:8750"
 HELLO = {"messages": [{"role": "user", "content": "hello"}]}
@@ -118,11 +119,7 @@ def test_errors_have_openai_format_and_suggest_a_fix(ask: Ask) -> None:
     session = begin_session(ask)
     path = f"{make_path(session)}/chat/completions"
     for body, status, said in [
-        ({**HELLO, "n": 2}, 400, "n: 2 would change"),
-        ({**HELLO, "top_k": 5}, 400, "top_k"),
-        ({**HELLO, "chat_template": "{{ cycler.__init__ }}"}, 400, "chat_template"),
-        ({**HELLO, "chat_template_kwargs": {}}, 400, "chat_template_kwargs"),
-        ({**HELLO, "lora_path": "/etc"}, 400, "lora_path"),
+        ({**HELLO, "n": 2}, 400, "n: 2 is not supported. Each request gets one reply."),
         ({"messages": []}, 400, "messages"),
         ({"messages": [{"role": "user", "content": "long " * 9000}]}, 400, "the model's context"),
         ([], 400, "object"),
@@ -183,13 +180,22 @@ def test_paths_of_other_apis_suggest_settings(ask: Ask, path: str, advice: str) 
     assert advice in message
 
 
-def test_answers_list_unenforced_fields(ask: Ask, service: Service) -> None:
+def test_answers_list_overridden_fields(ask: Ask, service: Service) -> None:
     session = begin_session(ask)
-    asked = {**HELLO, "response_format": {"type": "json_object"}}
+    others = {"top_p": 0.9, "chat_template": "{{ cycler.__init__ }}", "lora_path": "/etc"}
+    asked = {**HELLO, "response_format": {"type": "json_object"}, **others}
+    names = ["response_format", *others]
     for stream in (False, True):
         response = ask("POST", f"{make_path(session)}/chat/completions", {**asked, "stream": stream})
-        assert response.headers["x-gymposium-not-enforced"] == "response_format"
-    assert [turn.data["not_enforced"] for turn in service.file.turns(session["id"])] == [["response_format"]] * 2
+        assert response.headers["x-gymposium-overridden"] == ", ".join(names)
+    assert [turn.data["overridden"] for turn in service.file.turns(session["id"])] == [names] * 2
+    assert ask("GET", "/v1/status").json()["overridden"] == dict.fromkeys(names, 2)
+
+
+def test_strict_servers_refuse_other_sampling(ask: Ask, service: Service) -> None:
+    service.sessions.settings = SessionSettings(strict=True)
+    refused = ask("POST", f"{make_path(begin_session(ask))}/chat/completions", {**HELLO, "top_p": 0.9})
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, "top_p")
 
 
 def test_session_address_cannot_end_the_session(ask: Ask, service: Service) -> None:
@@ -233,7 +239,7 @@ def test_long_messages_are_refused_before_tokenization(ask: Ask) -> None:
 )
 def test_model_only_api_also_suggests_settings(player: LanguageModelPlayer, path: str, advice: str) -> None:
     async def sent() -> httpx.Response:
-        transport = httpx.ASGITransport(build_api(ModelApi(player, "tiny", 0).routes()))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(build_api(ModelApi(player, "tiny", 0, strict=False).routes()))  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as client:
             return await client.post(path, json=HELLO)
 

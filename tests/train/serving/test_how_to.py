@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gymposium_agents.serving.requests import PARAMETERS
 from gymposium_train.config.directory import RunDirectory
 
 from .test_source import free_port, make_config, served
@@ -34,6 +35,12 @@ def test_docs_agent_plays_and_is_trained(model_directory: Path, tmp_path: Path) 
     assert re.fullmatch(r"step 1: reward [+-]\d\.\d\d\n", done.stdout)
     assert not failed
     assert RunDirectory(tmp_path / "run").results()["steps"] == 1
+
+
+def test_docs_list_the_policy_of_each_field() -> None:
+    rows = re.findall(r"^\| (`.*) \| (honored|overridden|refused) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    listed = {name: policy for names, policy in rows for name in re.findall(r"`(\w+)`", names)}
+    assert listed == {name: parameter.policy for name, parameter in PARAMETERS.items()}
 
 
 def test_docs_scoring_function_works() -> None:

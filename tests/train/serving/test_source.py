@@ -77,7 +77,7 @@ def agent(session: Session[Server]) -> dict[str, Any]:
     length = 0
     for turn in range(3):
         messages.append({"role": "user", "content": f"task {session.seed % 7}, turn {turn}"})
-        answer = model.chat.completions.create(model="any", messages=messages)
+        answer = model.chat.completions.create(model="any", messages=messages, top_p=0.9 if turn == 2 else None)
         messages.append(answer.choices[0].message.model_dump(exclude_none=True))
         length += answer.usage.completion_tokens if answer.usage else 0
     return {"reward": -float(length) - session.member, "parts": {"length": float(length)}}
@@ -124,6 +124,7 @@ def test_run_learns_from_client_sessions(model_directory: Path, tmp_path: Path, 
     assert not failed
     assert first["train/rows"] == second["train/rows"] == 6, "one row for each session"
     assert first["train/mismatch_kl"] < 1e-10
+    assert first["rollout/overridden"] == pytest.approx(1 / 3)
     assert second["train/policy_version"] > first["train/policy_version"]
     run = RunDirectory(out)
     assert run.results()["steps"] == 2

@@ -1,18 +1,19 @@
 """OpenAI-compatible requests for chat completions, read from JSON.
 
-Fields that would change the distribution of the reply are rejected, because the learner's probabilities would then
-differ from the engine's. The temperature is set by the server: the field is accepted but has no effect. Structured
-output and forced tool calls are accepted but not enforced, and the answer says so.
+`PARAMETERS` decides what becomes of each field. The run determines how replies are sampled, because its learner needs
+their probabilities. Fields that ask for another way are overridden, and each answer lists them. The few fields that
+would make the training data wrong are refused.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from gymposium.http.requests import RequestRefusal
 from gymposium.tasks.tools import Call, Tool
@@ -20,30 +21,56 @@ from gymposium.util.strict_json import check_depth, parse_strict_json
 from gymposium.util.visible import is_encodable
 from gymposium_agents.chat.tokens import Message
 
-NEUTRAL: Mapping[str, tuple[Any, ...]] = {
-    "n": (1,),
-    "best_of": (1,),
-    "top_p": (1, 1.0),
-    "top_k": (-1, 0),
-    "min_p": (0, 0.0),
-    "repetition_penalty": (1, 1.0),
-    "frequency_penalty": (0, 0.0),
-    "presence_penalty": (0, 0.0),
-    "logit_bias": ({},),
-    "top_logprobs": (0,),
-    "modalities": (["text"],),
+FieldPolicy = Literal["honored", "overridden", "refused"]
+"""What becomes of a field: it has its effect, the run decides instead and the answer says so, or the request fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """How a field of requests is treated."""
+
+    policy: FieldPolicy
+    neutral: tuple[Any, ...] = ()
+    """Values that ask for what the run does anyway. They are accepted and not reported."""
+    strict: bool = False
+    """Whether strict servers refuse the field instead of overriding it."""
+    fix: str = ""
+    """Why the field is refused, and what to change."""
+
+
+_RUN = Parameter("overridden", strict=True)
+"""A field that would change the distribution of replies, or is unknown. The run's own setting holds."""
+PARAMETERS: Mapping[str, Parameter] = {
+    **dict.fromkeys(
+        "logprobs max_completion_tokens max_tokens messages stop stream stream_options tools".split()
+        # labels, which never affect replies
+        + "metadata model prompt_cache_key prompt_cache_retention safety_identifier service_tier store user".split(),
+        Parameter("honored"),
+    ),
+    "temperature": Parameter("overridden"),
+    "seed": Parameter("overridden"),
+    "parallel_tool_calls": Parameter("overridden", (True,)),
+    "response_format": Parameter("overridden", ({"type": "text"},)),
+    "tool_choice": Parameter("overridden", ("auto", "none")),
+    "top_p": Parameter("overridden", (1,), strict=True),
+    "top_k": Parameter("overridden", (-1, 0), strict=True),
+    "min_p": Parameter("overridden", (0,), strict=True),
+    "repetition_penalty": Parameter("overridden", (1,), strict=True),
+    "frequency_penalty": Parameter("overridden", (0,), strict=True),
+    "presence_penalty": Parameter("overridden", (0,), strict=True),
+    "top_logprobs": Parameter("overridden", (0,), strict=True),
+    **dict.fromkeys("prediction reasoning_effort verbosity web_search_options".split(), _RUN),
+    "n": Parameter("refused", (1,), fix="Each request gets one reply. Send several requests."),
+    "best_of": Parameter("refused", (1,), fix="Each request gets one reply. Send several requests."),
+    "logit_bias": Parameter("refused", ({},), fix="The model would learn from wrong probabilities. Omit it."),
+    "modalities": Parameter("refused", (["text"],), fix="Replies are text. Omit it."),
+    "audio": Parameter("refused", fix="Replies are text. Omit it."),
+    "functions": Parameter("refused", ([],), fix="Give tools instead."),
+    "function_call": Parameter("refused", ("auto", "none"), fix="Give tool_choice instead."),
 }
-"""Fields that may only have neutral values, with these values."""
-WITHOUT_EFFECT = frozenset(
-    "metadata model parallel_tool_calls prompt_cache_key prompt_cache_retention safety_identifier seed service_tier "
-    "store temperature user".split()
-)
-"""Fields that may have any value. They do not affect the reply."""
-READ = frozenset(
-    "logprobs max_completion_tokens max_tokens messages response_format stop stream stream_options tool_choice "
-    "tools".split()
-)
-"""Supported fields."""
+"""The fields of a request for a chat completion. Unknown fields are overridden, and refused by strict servers."""
+MOST_UNKNOWN = 32
+"""Maximum number of unknown fields in a request."""
 MOST_TOOLS = 128
 """Maximum number of tools, as in OpenAI's API."""
 TOOLS_SECONDS = 10.0
@@ -81,24 +108,18 @@ class CompletionRequest:
     """Whether the last chunk of a stream contains the token counts."""
     logprobs: bool = False
     """Whether the answer lists the log-probabilities of the reply's tokens."""
-    not_enforced: tuple[str, ...] = ()
-    """The fields that request a form of the reply and have no effect: forced tool calls and structured output."""
+    overridden: tuple[str, ...] = ()
+    """The fields that the run overrides, for the answer's header."""
 
     @classmethod
-    def read(cls, body: Any) -> CompletionRequest:
-        """Read the request in a JSON body. Raises `BadRequest` for a missing, invalid or unsupported field."""
+    def read(cls, body: Any, *, strict: bool = False) -> CompletionRequest:
+        """Read the request in a JSON body. With `strict`, fields that would change the distribution of replies are
+        refused, not overridden. Raises `BadRequest` for a missing, invalid or refused field."""
         if not isinstance(body, Mapping):
             raise BadRequest("body", f"give a JSON object with the field messages, not {_format_value(body)}.")
         given = {name: value for name, value in body.items() if value is not None}
-        for name, value in given.items():
-            _check_unicode(name, value)
-            if name in NEUTRAL and value not in NEUTRAL[name]:
-                only = " or ".join(dict.fromkeys(map(str, NEUTRAL[name])))
-                raise BadRequest(
-                    name, f"{_format_value(value)} would change the distribution of replies. Leave it at {only}."
-                )
-            if name not in NEUTRAL and name not in WITHOUT_EFFECT and name not in READ:
-                raise BadRequest(name, "this field is unknown, or would change the replies. Omit it.")
+        overridden = check_parameters(given, PARAMETERS, strict=strict)
+        _check_format(given.get("response_format", {"type": "text"}))
         limits = [_read_count(name, given[name]) for name in ("max_tokens", "max_completion_tokens") if name in given]
         options = given.get("stream_options", {})
         if not isinstance(options, Mapping):
@@ -111,47 +132,67 @@ class CompletionRequest:
         tools = tuple(_read_tools(given_tools))
         if repeated := [name for name, times in Counter(tool.name for tool in tools).items() if times > 1]:
             raise BadRequest("tools", f"duplicate tool {', '.join(sorted(repeated))}. Give each tool once.")
+        if any(tool["function"].get("strict") for tool in given_tools):
+            overridden += ("tools.strict",)
         return cls(
             messages=_read_messages(_read_list("messages", given.get("messages"))),
-            tools=tools,
+            tools=tools if _allows_calls(given.get("tool_choice", "auto")) else (),
             max_tokens=min(limits, default=None),
             stop=_read_stops(given.get("stop", [])),
             stream=_read_flag("stream", given.get("stream", False)),
             usage=_read_flag("stream_options.include_usage", options.get("include_usage", False)),
             logprobs=_read_flag("logprobs", given.get("logprobs", False)),
-            not_enforced=_list_not_enforced(given, tools),
+            overridden=overridden,
         )
 
 
-def _list_not_enforced(given: Mapping[str, Any], tools: Sequence[Tool]) -> tuple[str, ...]:
-    """Return the fields that request a form of the reply. Sampling under a grammar would change the distribution of
-    replies, so they are accepted without effect."""
-    asked = []
-    match given.get("response_format", {"type": "text"}):
-        case {"type": "json_object" | "json_schema"}:
-            asked.append("response_format")
-        case {"type": "text"}:
-            pass
-        case other:
+def check_parameters(given: Mapping[str, Any], parameters: Mapping[str, Parameter], *, strict: bool) -> tuple[str, ...]:
+    """Return the fields of a request that the run overrides. Raises `BadRequest` for a refused field, and for text that
+    is not Unicode."""
+    overridden = []
+    for name, value in given.items():
+        if re.fullmatch(r"[\w.-]{1,64}", name, re.ASCII) is None:
+            raise BadRequest("body", f"{ascii(name)[:80]} is not the name of a field. Omit it.")
+        _check_unicode(name, value)
+        parameter = parameters.get(name, _RUN)
+        if parameter.policy == "honored" or value in parameter.neutral:
+            continue
+        if parameter.policy == "refused":
+            raise BadRequest(name, f"{_format_value(value)} is not supported. {parameter.fix}")
+        if strict and parameter.strict:
+            only = " or ".join(map(str, parameter.neutral))
+            fix = f"Leave it at {only}." if only else "Omit it."
             raise BadRequest(
-                "response_format",
-                (f"{_format_value(other)} is not supported. Give the type text, json_object or json_schema."),
+                name, f"{_format_value(value)} would change the replies, which this strict server refuses. {fix}"
             )
-    match given.get("tool_choice", "auto"):
-        case "auto":
-            pass
-        case "none" if not tools:
-            pass
+        overridden.append(name)
+    if sum(name not in parameters for name in overridden) > MOST_UNKNOWN:
+        raise BadRequest("body", f"more than {MOST_UNKNOWN} fields are unknown. Omit them.")
+    return tuple(overridden)
+
+
+def _check_format(given: Any) -> None:
+    """Raise `BadRequest` for an unknown format of replies."""
+    match given:
+        case {"type": "text" | "json_object" | "json_schema"}:
+            return
+    raise BadRequest(
+        "response_format",
+        f"{_format_value(given)} is not supported. Give the type text, json_object or json_schema.",
+    )
+
+
+def _allows_calls(given: Any) -> bool:
+    """Return whether a `tool_choice` offers the tools to the model. Raises `BadRequest` for an unknown choice."""
+    match given:
         case "none":
-            raise BadRequest("tool_choice", "none hides the tools from the model. Omit the tools instead.")
-        case "required" | {"type": "function", "function": {"name": str()}}:
-            asked.append("tool_choice")
-        case other:
-            raise BadRequest(
-                "tool_choice",
-                (f"{_format_value(other)} is not supported. Give auto, required, or one function of the tools."),
-            )
-    return tuple(asked)
+            return False
+        case "auto" | "required" | {"type": "function", "function": {"name": str()}} | {"type": "allowed_tools"}:
+            return True
+    raise BadRequest(
+        "tool_choice",
+        f"{_format_value(given)} is not supported. Give none, auto, required, or one function of the tools.",
+    )
 
 
 def _read_messages(given: Sequence[Any]) -> tuple[Message, ...]:

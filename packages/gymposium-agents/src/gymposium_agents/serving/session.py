@@ -23,8 +23,8 @@ from gymposium_agents.serving.requests import BadRequest, CompletionRequest
 from gymposium_agents.serving.turns import ServedTurn, convert_to_data, list_messages
 from gymposium_agents.serving.watching import Watch
 
-NOT_ENFORCED = "x-gymposium-not-enforced"
-"""The answer header that lists the request's fields without effect on the reply."""
+OVERRIDDEN = "x-gymposium-overridden"
+"""The answer header that lists the request's fields that the run overrode."""
 
 
 class ContextFull(BadRequest):
@@ -171,7 +171,7 @@ class Session:
                 differs=prompt.differs,
                 messages=request.messages[prompt.new :],
                 tools=request.tools,
-                not_enforced=request.not_enforced,
+                overridden=request.overridden,
                 said=said,
                 tokens=TurnTokens(prompt.ids, completion),
                 answer=answer,

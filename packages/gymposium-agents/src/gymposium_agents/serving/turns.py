@@ -30,8 +30,8 @@ class ServedTurn:
     messages: tuple[Message, ...]
     """The messages of the request, without those up to the parent's reply."""
     tools: tuple[Tool, ...]
-    not_enforced: tuple[str, ...]
-    """The request fields that had no effect on the reply."""
+    overridden: tuple[str, ...]
+    """The request fields that the run overrode."""
     said: ParsedReply
     tokens: TurnTokens
     answer: Mapping[str, Any]

@@ -92,6 +92,13 @@ def command(
             ),
         ),
     ] = None,
+    strict: Annotated[
+        bool | None,
+        typer.Option(
+            "--strict",
+            help="Refuse requests that ask for another way of sampling, such as top_p, instead of overriding it",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed all random numbers. Default: 0")] = None,
     host: Annotated[
         str | None,
@@ -148,6 +155,7 @@ def command(
             "--groups": (("source", "groups"), groups),
             "--run": (("source", "run"), run),
             "--reward": (("source", "scores"), reward),
+            "--strict": (("source", "strict"), strict),
             "--host": (("source", "host"), host),
             "--port": (("source", "port"), port),
             "--name": (("source", "names"), name),

@@ -23,7 +23,7 @@ from gymposium.runs.sessions import GroupRow, JobRow, SessionRow
 from gymposium.util.strict_json import is_number
 from gymposium.util.visible import shorten
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
-from gymposium_agents.serving.session import NOT_ENFORCED, Session
+from gymposium_agents.serving.session import OVERRIDDEN, Session
 from gymposium_train.serving.bodies import BeginRequest, EndRequest, read_group, read_train
 from gymposium_train.serving.checkpoints import ServedCheckpoints
 from gymposium_train.serving.errors import NotReady, WrongField
@@ -129,7 +129,8 @@ class Api:
         return list_models(self._sessions.answering(request.path_params["secret"], _read_client(request)).model)
 
     async def _complete_chat(self, request: Request) -> Response:
-        asked = await run_in_threadpool(CompletionRequest.read, read_json_object(request))
+        strict = self._sessions.settings.strict
+        asked = await run_in_threadpool(CompletionRequest.read, read_json_object(request), strict=strict)
         session = self._sessions.answering(request.path_params["secret"], _read_client(request))
         return await answer_completion(session, asked, request)
 
@@ -224,8 +225,8 @@ async def answer_completion(session: Session, asked: CompletionRequest, request:
 
 
 def _make_note_headers(asked: CompletionRequest) -> dict[str, str]:
-    """Return headers that list the request fields without effect on the reply."""
-    return {NOT_ENFORCED: ", ".join(asked.not_enforced)} if asked.not_enforced else {}
+    """Return headers that list the request fields that the run overrides."""
+    return {OVERRIDDEN: ", ".join(asked.overridden)} if asked.overridden else {}
 
 
 def list_models(name: str) -> Response:

@@ -20,9 +20,10 @@ from gymposium_train.serving.app import answer_completion, list_models, make_cat
 class ModelApi:
     """The endpoints of a model: OpenAI's chat completions and list of models. Nothing is stored."""
 
-    def __init__(self, player: LanguageModelPlayer, name: str, seed: int) -> None:
-        """`name` is the model's name for clients. `seed` is the seed of its replies."""
-        self._player, self._name, self._seed = player, name, seed
+    def __init__(self, player: LanguageModelPlayer, name: str, seed: int, *, strict: bool) -> None:
+        """`name` is the model's name for clients. `seed` is the seed of its replies. `strict` is
+        that of `CompletionRequest.read`."""
+        self._player, self._name, self._seed, self._strict = player, name, seed, strict
         self._batches = RequestBatcher(player.engine)
         self._requests = 0
 
@@ -42,7 +43,7 @@ class ModelApi:
         return list_models(self._name)
 
     async def _complete_chat(self, request: Request) -> Response:
-        asked = await run_in_threadpool(CompletionRequest.read, read_json_object(request))
+        asked = await run_in_threadpool(CompletionRequest.read, read_json_object(request), strict=self._strict)
         self._requests += 1
         session = Session(self._player, self._batches.submit, self._seed + self._requests, model=self._name)
         return await answer_completion(session, asked, request)

@@ -50,9 +50,8 @@ def serve_model(player: LanguageModelPlayer, name: str, settings: SessionSetting
     """Serve a model without sessions and training, until interrupted. Raises the same errors as `serve`."""
     token = os.environ.get(TOKEN) or None
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
-        app = build_api(
-            ModelApi(player, name, seed).routes(), names=listener.names, token=token, needs_token=needs_token
-        )
+        routes = ModelApi(player, name, seed, strict=settings.strict).routes()
+        app = build_api(routes, names=listener.names, token=token, needs_token=needs_token)
         print_message(f"Serving {name} at {listener.address}/v1")
         listener.serve(app)
 

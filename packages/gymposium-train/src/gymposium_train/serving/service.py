@@ -32,6 +32,7 @@ class Service:
             **self.file.counts(),
             "requests": dict(sessions.counts),
             "differences": dict(sessions.differences.most_common(10)),
+            "overridden": dict(sessions.overridden.most_common(10)),
             "requests_per_batch": sessions.requests_per_batch(),
             "clients": dict(sessions.clients),
         }

@@ -73,6 +73,8 @@ class Sessions:
     """Number of requests by how their prompts begin, and number of requests answered again."""
     differences: Counter[str] = field(default_factory=Counter)
     """Number of requests whose past replies the client had changed, by changed field."""
+    overridden: Counter[str] = field(default_factory=Counter)
+    """Number of requests whose fields the run overrode, by field."""
     clients: dict[str, float] = field(default_factory=dict)
     """Time of each client's last request, by client name, latest last. At most `MOST_CLIENTS`."""
     _open: dict[str, _OpenSession] = field(default_factory=dict)
@@ -303,6 +305,7 @@ class Sessions:
             self.file.add_turn(row.id, make_turn_row(turn, session.turns, pieces), time.time())
             if turn.differs:
                 self.differences[turn.differs] += 1
+            self.overridden.update(turn.overridden)
             self.learner.tell()
 
         submit, turns = self._make_batches(player.engine).submit, list_turns(row, self.file.turns(row.id))

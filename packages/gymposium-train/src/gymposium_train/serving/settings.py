@@ -32,6 +32,9 @@ class SessionSettings(SourceSettings):
     """The function that computes the reward of a session of `run`: `my_package.rewards:score` or `rewards.py:score`. It
     gets a `gymposium_train.serving.commands.CommandResult`. It returns a number, or a mapping with `reward` and other
     fields for ending a session."""
+    strict: bool = False
+    """Whether requests are refused that ask for another way of sampling, such as `top_p`. By default, the run overrides
+    these fields, and the answer's header `X-Gymposium-Overridden` lists them."""
     at_once: int = Field(default=16, ge=1)
     """Maximum number of concurrent commands."""
     most_groups: int = Field(default=1024, ge=1)

@@ -7,6 +7,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, cast
 
 from gymposium.http.listening import TOKEN, check_address
@@ -41,13 +42,16 @@ class SessionSource:
         groups = self._read_groups(job.id)
         rows = [row for group in groups for row in self.service.file.sessions(group.key)]
         states = Counter(row.state for row in rows)
-        lengths = [len(one.turns) for group in groups for one in group.trajectories]
+        trajectories = [one for group in groups for one in group.trajectories]
+        lengths = [len(one.turns) for one in trajectories]
         metrics = {
             "rollout/matches": float(len(lengths)),
             "rollout/silent": float(states["ended"] - len(lengths)),
             "rollout/broken": float(states["dropped"] + states["expired"]),
             "rollout/decisions": sum(lengths) / max(1, len(lengths)),
         }
+        if any(lengths):
+            metrics["rollout/overridden"] = fmean(turn.overridden for one in trajectories for turn in one.turns)
         self.taken = step
         return [group for group in groups if group.trajectories], metrics
 

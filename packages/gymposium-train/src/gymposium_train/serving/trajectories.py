@@ -34,6 +34,8 @@ class SessionTurn:
 
     trace: TurnTokens
     text: str
+    overridden: bool
+    """Whether the run overrode a field of the request."""
     reading: str = "move"
 
 
@@ -111,7 +113,8 @@ def _read_trajectory(file: SessionsFile, row: SessionRow) -> SessionTrajectory |
         row.ending["parts"],
         None if by_turn is None else tuple(by_turn[turn.number] for turn in ordered),
     )
-    return SessionTrajectory(row, [SessionTurn(turn.tokens, _join_text(turn)) for turn in ordered], reward)
+    learned = [SessionTurn(turn.tokens, _join_text(turn), bool(turn.overridden)) for turn in ordered]
+    return SessionTrajectory(row, learned, reward)
 
 
 def _join_text(turn: ServedTurn) -> str:
@@ -147,7 +150,7 @@ def list_turns(row: SessionRow, kept: Sequence[TurnRow]) -> list[ServedTurn]:
                 differs=data["differs"],
                 messages=convert_from_data(data["messages"]),
                 tools=tuple(Tool(tool["name"], tool["description"], tool["parameters"]) for tool in data["tools"]),
-                not_enforced=tuple(data["not_enforced"]),
+                overridden=tuple(data["overridden"]),
                 said=ParsedReply(convert_from_data([data["said"]])[0], data["thoughts"]),
                 tokens=TurnTokens(prompt, Completion(one.ids, one.logprobs, data["finish"], policy)),
                 answer=data["answer"],
@@ -170,7 +173,7 @@ def make_turn_row(turn: ServedTurn, turns: Sequence[ServedTurn], pieces: Sequenc
         "differs": turn.differs,
         "messages": convert_to_data(turn.messages),
         "tools": [tool.as_function["function"] for tool in turn.tools],
-        "not_enforced": [*turn.not_enforced],
+        "overridden": [*turn.overridden],
         "said": convert_to_data([turn.said.message])[0],
         "thoughts": turn.said.thoughts,
         "finish": completion.finish_reason,

@@ -57,8 +57,8 @@ class TurnView:
     parent: int | None
     beginning: str
     differs: str
-    not_enforced: str
-    """Comma-separated request fields that had no effect on the reply."""
+    overridden: str
+    """Comma-separated request fields that the run overrode."""
     messages: Sequence[MessageView]
     tools: Sequence[ToolView]
     reply: MessageView
@@ -192,7 +192,7 @@ def _make_turns(turns: Sequence[TurnRow], rows: Sequence[TokenRow], rewards: Seq
                 parent=None if data["parent"] is None else int(data["parent"]),
                 beginning=str(data["beginning"]),
                 differs=str(data["differs"]),
-                not_enforced=", ".join(map(str, data["not_enforced"])),
+                overridden=", ".join(map(str, data["overridden"])),
                 messages=[_make_message(message) for message in data["messages"]],
                 tools=[
                     ToolView(str(tool["name"]), str(tool["description"]), format_json(tool["parameters"], indent=2))

@@ -27,7 +27,7 @@ from gymposium.runs.links import is_shared
 from gymposium.util.plain_file import MOST_BYTES
 from gymposium.util.visible import shorten
 
-FORMAT = 2
+FORMAT = 3
 """Version of the tables: `PRAGMA user_version` of the file."""
 
 SessionState = Literal["open", "ended", "dropped", "expired"]
