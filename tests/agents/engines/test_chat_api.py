@@ -20,7 +20,7 @@ from tests.agents.chat_server import Answer, ChatRequest, ChatServer, chat_serve
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat.tokens import Sampling
-from gymposium_agents.engines import chat_api, failures_in_answers as failures
+from gymposium_agents.engines import api_dialect, failures_in_answers as failures
 from gymposium_agents.engines.api_errors import PromptTooLong, make_rate_limit_headers
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.api_wire import Pace
@@ -212,7 +212,8 @@ def test_huge_integers_in_unused_fields_are_accepted(number: int) -> None:
 
 def test_docs_list_all_finish_reasons() -> None:
     page = (Path(__file__).parents[3] / "docs/how-to/play-over-an-api.md").read_text()
-    assert {*re.findall("`([a-z_]+)`", page)} >= {"stop"} | chat_api._CUT_OFF | chat_api._WITHHELD | failures._FAILED
+    listed = {*re.findall("`([a-z_]+)`", page)}
+    assert listed >= {"stop"} | api_dialect.CUT_OFF | api_dialect.WITHHELD | failures._FAILED
 
 
 def test_tool_calls_are_counted_and_explained() -> None:

@@ -292,9 +292,9 @@ def test_options_are_parsed() -> None:
     assert settings == PlayerSettings("compact", "tags", 64, "last-3", 0.6, reading="strict")
 
 
-@pytest.mark.parametrize("reply", ["tools", "tools-hermes", "tools-llama", "tools-keys", "tools-functions"])
-def test_refuses_unexplained_reply_forms(reply: str) -> None:
-    with pytest.raises(BadOption, match=f"reply={reply} is not supported: .* Use reply=tags"):
+@pytest.mark.parametrize("reply", ["tools-hermes", "tools-llama", "tools-keys", "tools-functions"])
+def test_refuses_calls_in_a_templates_form(reply: str) -> None:
+    with pytest.raises(BadOption, match=f"reply={reply} is not supported: .* Use reply=tools"):
         make_api_player("tiny", f"base_url=http://127.0.0.1:9/v1&reply={reply}")
 
 

@@ -28,7 +28,7 @@ from gymposium.replies.reading import Reader
 from gymposium.replies.thoughts import find_answer
 from gymposium.tasks.tools import Call, Tool, list_tools, parse_calls
 from gymposium.tasks.tools.reader import ToolsReader
-from gymposium_agents.chat.tokens import Message
+from gymposium_agents.chat.tokens import Message, NativeReply
 
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _LAST = re.compile(r"last-([1-9][0-9]*)")
@@ -49,6 +49,8 @@ class Exchange:
     """The raw reply without its `calls`, or None before it is given."""
     calls: tuple[Call, ...] = ()
     """The tool calls in the reply, if the reader reads tool calls."""
+    native: NativeReply | None = None
+    """The reply in the form of the chat service that made it, if it has calls."""
     results: tuple[str, ...] = ()
     """The results of the last reply's calls. They replace the user's message if that reply is part of the
     conversation."""
@@ -76,6 +78,8 @@ class Exchange:
         said: Message = {"role": "assistant", "content": self.reply}
         if self.calls:
             said["tool_calls"] = self.calls
+        if self.native is not None:
+            said["native"] = self.native
         return said
 
     def replied(self, reply: str, how: Reader) -> Exchange:
@@ -139,6 +143,7 @@ class _History:
             said = exchange.said
             if not self.thoughts:
                 said["content"] = hide_thoughts(said["content"])
+                said.pop("native", None)  # it holds the thoughts
             messages += *_list_opening_messages(exchange, messages), said
         return [*messages, *_list_opening_messages(now, messages)]
 

@@ -5,13 +5,24 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from gymposium.tasks.tools import Call
 
 FinishReason = Literal["stop", "length"]
 Tokens = tuple[int, ...]
 """A sequence of token ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeReply:
+    """A reply with calls in the form of the chat service that made it.
+
+    It is sent back unchanged, because it may hold signed thoughts that the service requires."""
+
+    items: tuple[Any, ...]
+    ids: tuple[str, ...]
+    """The ids of the calls, in order."""
 
 
 class Message(TypedDict):
@@ -24,6 +35,8 @@ class Message(TypedDict):
     tool_calls: NotRequired[Sequence[Call]]
     """The calls of a reply, in order. The following messages of role `tool` contain their results, in the same
     order."""
+    native: NotRequired[NativeReply]
+    """The reply in the form of the service that made it."""
     name: NotRequired[str]
     """The tool whose result a message of role `tool` contains. If missing, it is taken from the call."""
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 
+from gymposium.tasks.tools import Call, Tool
+from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.visible import quantity
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.tokens import Message, Sampling, TokenRequest
@@ -26,13 +28,17 @@ class TokenChatEngine:
     def __init__(self, engine: TokenEngine, chat: Chat) -> None:
         self._engine, self._chat = engine, chat
 
-    def submit(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> Future[ChatCompletion]:
+    def submit(
+        self, messages: Sequence[Message], sampling: Sampling, seed: int, tools: Sequence[Tool] = ()
+    ) -> Future[ChatCompletion]:
         """Start one completion. The future raises the errors of the engine, and `PromptTooLong` if there is no space
         for a reply."""
-        return _get_worker().submit(self._complete, messages, sampling, seed)
+        return _get_worker().submit(self._complete, messages, sampling, seed, tools)
 
-    def _complete(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> ChatCompletion:
-        prompt = self._chat.conversation(messages)
+    def _complete(
+        self, messages: Sequence[Message], sampling: Sampling, seed: int, tools: Sequence[Tool]
+    ) -> ChatCompletion:
+        prompt = self._chat.conversation(messages, tools)
         if len(prompt) >= self._engine.context:
             raise PromptTooLong(
                 f"The messages have {quantity(len(prompt), 'token')}, but the model's context is "
@@ -40,4 +46,7 @@ class TokenChatEngine:
             )
         (completion,) = self._engine.generate([TokenRequest(prompt, random.Random(seed))], sampling)
         text = self._chat.read(completion.ids)
-        return ChatCompletion(text, completion.finish_reason, len(prompt), len(completion.ids))
+        calls: tuple[Call, ...] = ()
+        if tools and (dialect := self._chat.dialect) is not None:
+            text, calls = ToolsReader(dialect, tuple(tools)).parts(text) or (text, ())
+        return ChatCompletion(text, completion.finish_reason, len(prompt), len(completion.ids), calls=calls)

@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar, runtime_checkable
 
-from gymposium_agents.chat.tokens import Completion, FinishReason, Message, Policy, Sampling, TokenRequest, Tokens
+from gymposium.tasks.tools import Call, Tool
+from gymposium_agents.chat.tokens import (
+    Completion,
+    FinishReason,
+    Message,
+    NativeReply,
+    Policy,
+    Sampling,
+    TokenRequest,
+    Tokens,
+)
 from gymposium_agents.modeling.sources import NO_TRUST, Trust
 
 T = TypeVar("T")
@@ -160,10 +170,17 @@ class ChatCompletion:
     """Number of completion tokens counted by the service, or None if not reported."""
     cost: float | None = None
     """Cost in the currency of the engine's prices, or None without prices."""
+    calls: tuple[Call, ...] = ()
+    """The tool calls, in order. A reply with a malformed call has none, and the text shows the call."""
+    native: NativeReply | None = None
+    """The reply in the service's own form, if it has calls."""
 
 
 class ChatEngine(Protocol):
-    """An engine that turns messages into text, for evaluation and opponents."""
+    """An engine that turns messages into text and calls, for evaluation and opponents."""
 
-    def submit(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> Future[ChatCompletion]:
-        """Start one completion. The future raises `GymposiumError` with the fix."""
+    def submit(
+        self, messages: Sequence[Message], sampling: Sampling, seed: int, tools: Sequence[Tool] = ()
+    ) -> Future[ChatCompletion]:
+        """Start one completion. `tools` are those that the model may call. The future raises `GymposiumError` with the
+        fix."""

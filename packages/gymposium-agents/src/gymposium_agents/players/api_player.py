@@ -5,6 +5,7 @@ The player sends messages and receives text. Its traces have no tokens, so they 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -15,11 +16,13 @@ from gymposium.games.protocol import Style
 from gymposium.players.identity import Identity
 from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.replies.prompt import get_prompt
-from gymposium.replies.reading import Reader, get_reader
+from gymposium.replies.reading import Reader
+from gymposium.tasks.tools.dialects import DIALECTS
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.streams import stream
-from gymposium_agents.chat.context import Exchange, describe_full_context, parse_context
+from gymposium_agents.chat.context import Exchange, describe_full_context, list_template_tools, parse_context
 from gymposium_agents.chat.settings import (
+    TOOLS,
     PlayerSettings,
     choose_reader_for,
     convert_options,
@@ -34,6 +37,9 @@ from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine
 
 _NO_REPLY = "[no reply]"
 """Stands for an empty reply in later messages, because some services refuse messages without text."""
+_CALLS = DIALECTS["hermes"]
+"""The dialect in which replies show calls, whatever the service's form (`find_reply_form`)."""
+_THOUGHT_TAGS = re.compile("</?think>")
 
 
 @dataclass(slots=True)
@@ -57,17 +63,17 @@ class ApiPlayer:
     ) -> None:
         """`service` describes the service behind the engine, or None for an engine without one.
 
-        Raises `BadOption` for a form of replies that needs a chat template."""
-        if isinstance(find_reply_form(settings.reply), ToolsReader):
+        Raises `BadOption` for tool calls in a template's form."""
+        form = find_reply_form(settings.reply)
+        if isinstance(form, ToolsReader) and settings.reply != TOOLS:
             raise BadOption(
-                f"reply={settings.reply} is not supported: a chat service renders its own template, so its model "
-                f"would not see the tools. Use reply=tags, which lists the tools in the prompt."
+                f"reply={settings.reply} is not supported: chat services have their own form of calls. Use reply=tools."
             )
         self.name = name
         self.service = service
         self.engine = engine
         self.style: Style = settings.style
-        self.reader: Reader = choose_reader_for(get_reader(settings.reply), settings.reading)
+        self.reader: Reader = choose_reader_for(form, settings.reading)
         self.context = parse_context(settings.context)
         self.sampling = Sampling(settings.temperature, settings.max_tokens)
         self._without_space = 0
@@ -100,13 +106,16 @@ class ApiPlayer:
             except PromptTooLong:
                 self._without_space += 1
                 return Reply("", "context")
-            past.append(replace(now, reply=completion.text if completion.text.strip() else _NO_REPLY))
+            past.append(_add_reply(now, completion))
             usage = Usage(
                 completion.prompt_tokens, completion.completion_tokens, time.monotonic() - began, completion.cost
             )
-            return Reply(completion.text, completion.finish_reason, ChatTurn(messages, completion), usage=usage)
+            return Reply(
+                _write_reply(completion), completion.finish_reason, ChatTurn(messages, completion), usage=usage
+            )
 
-        return map_future(self.engine.submit(messages, self.sampling, seed), answered)
+        tools = list_template_tools(self.reader, ask.game)
+        return map_future(self.engine.submit(messages, self.sampling, seed, tools), answered)
 
     @property
     def withheld(self) -> int:
@@ -121,6 +130,21 @@ class ApiPlayer:
             told = describe_full_context(self._without_space, "the service's context")
             advice = [f"{told} Most services count max_tokens= as well: lower it if it is large."]
         return advice + list_remarks(self.engine)
+
+
+def _add_reply(exchange: Exchange, completion: ChatCompletion) -> Exchange:
+    """Return an exchange with its reply. Calls in a reply that was cut off are not made, so they are left out."""
+    if completion.calls and completion.finish_reason == "stop":
+        return replace(exchange, reply=completion.text, calls=completion.calls, native=completion.native)
+    return replace(exchange, reply=completion.text if completion.text.strip() else _NO_REPLY)
+
+
+def _write_reply(completion: ChatCompletion) -> str:
+    """Return the text of a reply for its reader and the record: the calls, after the text beside them as a thought."""
+    if not completion.calls:
+        return completion.text
+    said = _THOUGHT_TAGS.sub("", completion.text).strip()
+    return (f"<think>{said}</think>\n" if said else "") + _CALLS.write(completion.calls)
 
 
 def list_remarks(engine: ChatEngine) -> list[str]:
@@ -155,7 +179,9 @@ def read_options(model: str, options: Mapping[str, str]) -> tuple[ApiSettings, P
         )
     own_temperature = options.get("temperature") == "default"
     others = (*_SERVICE_OPTIONS, *(("temperature",) if own_temperature else ()))
-    settings = PlayerSettings(reading="lenient").with_options(options, others=others)
+    # without history, a model in a game with tools would not see its task
+    context = "full" if options.get("reply") == TOOLS else "state"
+    settings = PlayerSettings(reading="lenient", context=context).with_options(options, others=others)
     service = convert_options(ApiSettings, [(name, options[name]) for name in _SERVICE_OPTIONS if name in options])
     if "prices" in service:
         service["prices"] = Prices.parse(service["prices"])
