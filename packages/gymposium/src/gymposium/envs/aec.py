@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
@@ -83,7 +84,7 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
         waiting = [seat for seat in self._open_table().asks if seat not in self._replies]
         self.agent_selection = self.possible_agents[waiting[0] if waiting else 0]
 
-    def render(self) -> str | None:
-        """Render the view of `agent_selection`: returned for `ansi`, printed for `human`."""
+    def render(self) -> str | np.ndarray | None:
+        """Render the view of `agent_selection`: returned for `ansi` and `rgb_array`, printed for `human`."""
         self._open_table()  # raises before the first reset, when no agent is selected
         return self._render(self.agent_selection)

@@ -14,11 +14,10 @@ from gymposium.envs.options import (
     check_open,
     check_options,
     choose_seed,
-    render_text,
+    render_views,
     require_table,
 )
 from gymposium.envs.table import Table, make_match_id
-from gymposium.envs.views import describe_position
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Match
 from gymposium.match import MatchJob, MatchResult
@@ -145,10 +144,7 @@ class AgentsEnv:
             info["action_mask"] = views.mask(table, seat)
         return info
 
-    def _render(self, *agents: str) -> str | None:
-        """Render the views of these agents' seats: returned for `ansi`, printed for `human`."""
+    def _render(self, *agents: str) -> str | np.ndarray | None:
+        """Render the views of these agents' seats, as in `render_views`."""
         check_open(self._closed)
-        texts = [describe_position(self._open_table(), self._seats[agent]) for agent in agents]
-        if len(agents) > 1:
-            texts = [f"{agent}:\n{text}" for agent, text in zip(agents, texts, strict=True)]
-        return render_text("\n".join(texts), self.render_mode)
+        return render_views(self._open_table(), {agent: self._seats[agent] for agent in agents}, self.render_mode)

@@ -29,7 +29,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
     - `reply`: the form of text replies: `"move"`, `"tags"` or `"json"`.
     - `prompt`: `"full"` or `"compact"`.
     - `observation`: `"text"`, `"tensor"` or `"dict"` (text, action_mask, observation).
-    - `render_mode`: `"ansi"` or `"human"`.
+    - `render_mode`: `"ansi"`, `"human"` or `"rgb_array"`.
     - further keywords: game parameters.
 
     If the game's engine fails, `reset` and `step` raise `gymposium.match.EngineError`, which contains the match so far.
@@ -88,8 +88,8 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         if self.render_mode == "human":
             table.render()
 
-    def render(self) -> str | None:
-        """Render the seat's view of the position: returned for `ansi`, printed for `human`."""
+    def render(self) -> str | np.ndarray | None:
+        """Render the seat's view of the position: returned for `ansi` and `rgb_array`, printed for `human`."""
         check_open(self._closed)
         return require_table(self._table).render()
 

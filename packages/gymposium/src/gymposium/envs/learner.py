@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from gymposium.envs.options import SharedOptions, check_options, check_seat, render_text
+from gymposium.envs.options import SharedOptions, check_options, check_seat, render_views
 from gymposium.envs.table import Table, make_match_id
-from gymposium.envs.views import describe_position
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.match import EngineError, MatchJob
@@ -141,9 +140,9 @@ class LearnerTable(Table):
         """Return the action mask, an int8 array: 1 for each legal action."""
         return self._options.views.mask(self, self.seat)
 
-    def render(self) -> str | None:
-        """Render the seat's view of the position: returned for `ansi`, printed for `human`."""
-        return render_text(describe_position(self, self.seat), self._options.render_mode)
+    def render(self) -> str | np.ndarray | None:
+        """Render the seat's view of the position, as in `render_views`."""
+        return render_views(self, {"learner": self.seat}, self._options.render_mode)
 
     def __reduce__(self) -> tuple[object, ...]:
         fields = {name: getattr(self, name) for name in LearnerTable.__slots__}

@@ -12,8 +12,9 @@ from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
 from gymnasium.utils.seeding import np_random
 
 from gymposium.envs.table import OutsideSeat, Table, make_reply
-from gymposium.envs.views import Views
+from gymposium.envs.views import Views, describe_position
 from gymposium.errors import BadOption, BadParameter, UnknownName, WrongType
+from gymposium.games.pictures.pixels import can_render_pixels, draw_position, render_pixels
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import find_spec, is_registered, load_game, split_game_name
 from gymposium.match.failures import FailurePolicy
@@ -22,7 +23,9 @@ from gymposium.replies.reading import get_reader
 
 T = TypeVar("T", bound=Table)
 
-METADATA: dict[str, Any] = {"render_modes": ["ansi", "human"], "render_fps": 4}
+RENDER_MODES = ("ansi", "human", "rgb_array")
+METADATA: dict[str, Any] = {"render_modes": [*RENDER_MODES[: 2 + can_render_pixels()]], "render_fps": 4}
+"""The environments' metadata. It has `rgb_array` only with gymposium[images], because `check_env` tries all modes."""
 
 
 class UnknownKeyword(BadParameter, TypeError):
@@ -31,12 +34,6 @@ class UnknownKeyword(BadParameter, TypeError):
     It is also a `TypeError` with Python's wording, which libraries look for when they probe keywords. TorchRL's
     `GymEnv`, for example, then drops `frameskip`. Its only argument is the message, because `gymnasium.make` recreates
     each `TypeError` from its message."""
-
-
-class BadRenderMode(BadOption, TypeError):
-    """An unsupported render mode.
-
-    It is also a `TypeError`, as stable-baselines3's `make_vec_env` expects if `rgb_array` is not supported."""
 
 
 class SharedOptions:
@@ -57,9 +54,8 @@ class SharedOptions:
         """Load the game and check the options. `params` are the game's own parameters. `keywords` are the
         environment's keyword names, for error messages."""
         self.game = _load_game(game, params, keywords)
-        if render_mode is not None and render_mode not in METADATA["render_modes"]:
-            modes = " or ".join(map(repr, METADATA["render_modes"]))
-            raise BadRenderMode(f"Unknown render_mode={render_mode!r}. Use {modes}.")
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise BadOption(f"Unknown render_mode={render_mode!r}. Use {', '.join(map(repr, RENDER_MODES))}.")
         self.render_mode = render_mode
         self.policy = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
         if not isinstance(prompt, str):  # text is checked where prompts are made
@@ -98,8 +94,16 @@ def parse_action(action: Any, game: Game) -> Reply:
         raise InvalidAction(str(error)) from None
 
 
-def render_text(text: str, render_mode: str | None) -> str | None:
-    """Render a text: return it for `ansi`, print it for `human`, and warn without a render mode."""
+def render_views(table: Table, seats: Mapping[str, int], render_mode: str | None) -> str | np.ndarray | None:
+    """Render these agents' seats: pixels side by side for `rgb_array`, text for `ansi`, printed for `human`.
+
+    Warns without a render mode. Raises `MissingExtra` for `rgb_array` without gymposium[images]."""
+    if render_mode == "rgb_array":
+        return np.hstack([render_pixels(draw_position(table.match, seat)) for seat in seats.values()])
+    texts = [describe_position(table, seat) for seat in seats.values()]
+    if len(texts) > 1:
+        texts = [f"{agent}:\n{text}" for agent, text in zip(seats, texts, strict=True)]
+    text = "\n".join(texts)
     if render_mode == "ansi":
         return text
     if render_mode == "human":

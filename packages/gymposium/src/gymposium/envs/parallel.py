@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from gymnasium.error import InvalidAction, ResetNeeded
 from pettingzoo import ParallelEnv
 
@@ -69,6 +70,7 @@ class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignor
     def _make_observations(self) -> dict[str, Any]:
         return {agent: self._observe(agent) for agent in self.possible_agents}
 
-    def render(self) -> str | None:
-        """Render the views of all seats, one after the other: returned for `ansi`, printed for `human`."""
+    def render(self) -> str | np.ndarray | None:
+        """Render the views of all seats: text one after the other, returned for `ansi` and printed for `human`, or
+        pictures side by side for `rgb_array`."""
         return self._render(*self.possible_agents)

@@ -196,7 +196,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         return [int(i) for i in np.flatnonzero(mask)]
 
     def render(self) -> tuple[Any, ...]:
-        """Render each learner's view of its match: returned for `ansi`, printed for `human`."""
+        """Render each learner's view of its match: returned for `ansi` and `rgb_array`, printed for `human`."""
         check_open(self.closed)
         return tuple(require_table(table).render() for table in self._tables)
 

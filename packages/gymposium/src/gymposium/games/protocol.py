@@ -171,15 +171,16 @@ class ReportingMatch(Protocol):
 
 @runtime_checkable
 class PictureMatch(Protocol):
-    """Optional protocol: a match that draws its position for people in a browser. Players never see the picture."""
+    """Optional protocol: a match that draws its position, for people in a browser and as pixels."""
 
     def draw_picture(self, seat: int) -> Picture | None:
         """Return a picture of this seat's view of the position, or None.
 
         Its HTML is shown in a frame of the picture's size. It should fill the frame, as an `<svg>` with a `viewBox`
         does, and support light and dark schemes (`prefers-color-scheme`). It may have styles, but scripts do not run
-        and nothing is loaded. It may also show what the seat saw earlier, such as the last move, even if `observe` and
-        `view` omit it. `gymposium.games.pictures` draws boards, cards, dice and tables."""
+        and nothing is loaded. Only an `<svg>` can be rendered as pixels. It may also show what the seat saw earlier,
+        such as the last move, even if `observe` and `view` omit it. `gymposium.games.pictures` draws boards, cards,
+        dice and tables."""
 
 
 @runtime_checkable

@@ -2,7 +2,7 @@
 
 A picture consists of parts, such as a board, a hand of cards or a line of text. People can click on its named places,
 such as squares and cards. Pictures contain no scripts and load nothing. Their colors follow the browser's light or dark
-scheme.
+scheme. `gymposium.games.pictures.pixels` renders them as images.
 """
 
 from gymposium.games.pictures.boards import draw_edges, draw_grid, draw_points, draw_walled_board, find_line
