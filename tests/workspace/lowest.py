@@ -7,6 +7,7 @@ distribution names itself is as old as it allows, and what comes along with that
 
 Plugins whose library is bounded to the tested release from both sides have no lower versions to try. uv also checks
 that the newest releases that all distributions allow, these plugins and every extra included, fit in one environment.
+`test_versions.py` checks the same of the tested versions.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def requirements(apart: Collection[str] = ()) -> list[str]:
 
 def resolve(wanted: list[str], *options: str) -> str:
     """Return the versions that uv finds, as constraints. Raises `CalledProcessError` if the ranges contradict."""
-    command = ["uv", "pip", "compile", "--quiet", "--python", sys.executable, "--no-header", *options, "-"]
+    compiling = ("-m", "uv", "pip", "compile", "--quiet", "--python", sys.executable, "--no-header", *options, "-")
+    command = [sys.executable, *compiling]
     return subprocess.run(command, input="\n".join(wanted), text=True, check=True, stdout=subprocess.PIPE).stdout
 
 

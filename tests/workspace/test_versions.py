@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+from tests.workspace import lowest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECTS = sorted([*ROOT.glob("packages/*/pyproject.toml"), *ROOT.glob("plugins/*/pyproject.toml")])
@@ -83,3 +85,10 @@ def test_tested_versions_are_within_the_declared_ranges(path: Path) -> None:
         if name not in VERSIONS:
             (pinned,) = pins[name].specifier
             assert wanted.specifier.contains(pinned.version), f"{wanted} refuses the pinned {pinned.version}"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("uv") is None, reason="uv is not installed")
+def test_tested_versions_of_all_distributions_fit_in_one_environment() -> None:
+    found = lowest.resolve(lowest.requirements(), "--constraints", str(ROOT / "constraints.txt"))
+    assert {"mcp", "textarena", "tinker", "verifiers"} <= {line.partition("==")[0] for line in found.splitlines()}

@@ -30,10 +30,6 @@ from packaging.version import Version
 TORCH = ("torch", "stable-baselines3", "sb3-contrib")
 """What brings torch along."""
 
-APART = ("gymposium-verifiers",)
-"""Distributions for an environment of their own, because a library of theirs needs older versions than the tested
-ones. They are built and checked, and not installed with the others."""
-
 SDIST = (".gitignore", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", "src")
 """What an sdist holds."""
 
@@ -136,7 +132,6 @@ def install(where: Path, dist: Path, ours: dict[str, Message]) -> Path:
     venv.create(where, with_pip=True)
     python = where / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     pip = (python, "-m", "pip", "--disable-pip-version-check")
-    ours = {name: about for name, about in ours.items() if name not in APART}
     run(*pip, "install", "--quiet", next(dist.glob("gymposium-[0-9]*.whl")), "pytest")
     run(python, "-m", "pytest", "--confcutdir", HERE, HERE / "core_alone.py", cwd=ROOT)
     run(*pip, "install", "--quiet", "--no-index", "--no-deps", "--find-links", dist, *sorted(ours))

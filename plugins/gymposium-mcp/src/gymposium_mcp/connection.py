@@ -1,7 +1,6 @@
 """One session with a server, over a program's standard input and output or over streamable HTTP.
 
-The releases 1 and 2 of `mcp` name message fields differently in Python, so messages are used in their wire
-format.
+Messages are used in their wire format, as records store them.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self, TypeVar
 
-import mcp
 from anyio import BrokenResourceError
-from mcp import ClientSession, StdioServerParameters, stdio_client
+from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import INVALID_PARAMS, PaginatedRequestParams
@@ -38,9 +36,6 @@ MOST_PAGES = 64
 """Maximum number of pages in a tool list."""
 _MOST_LISTED = 4 * 2**20
 """Maximum number of characters in a tool list, all pages together."""
-
-# the name in mcp 2, and in mcp 1
-_McpError: Any = next(getattr(mcp, name) for name in ("MCPError", "McpError") if hasattr(mcp, name))
 
 T = TypeVar("T")
 
@@ -90,7 +85,7 @@ class Connection:
         answered = self._await_answer((await self._session).call_tool(call.name, dict(call.arguments)))
         try:
             answer = await _wait_for(answered, self._settings.tools.seconds)
-        except _McpError as error:
+        except MCPError as error:
             if error.error.code == INVALID_PARAMS:
                 return Result(self._hide_folder(str(error)), error=True)
             raise
@@ -214,8 +209,6 @@ class _Session(ClientSession):
 
     async def validate_tool_result(self, name: str, result: Any) -> None:
         """Do nothing."""
-
-    _validate_tool_result = validate_tool_result  # the name in mcp 1
 
 
 class _WatchedStream:

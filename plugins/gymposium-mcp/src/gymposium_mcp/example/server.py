@@ -1,15 +1,11 @@
-"""A small MCP server with notes about a harbor. It runs with mcp 1 and mcp 2, over standard input and output."""
+"""A small MCP server with notes about a harbor, over standard input and output."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-try:
-    from mcp.server.mcpserver import MCPServer
-    from mcp.server.mcpserver.exceptions import ToolError
-except ImportError:  # mcp 1
-    from mcp.server.fastmcp import FastMCP as MCPServer  # type: ignore[attr-defined, no-redef]
-    from mcp.server.fastmcp.exceptions import ToolError  # type: ignore[import-not-found, no-redef]
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 
 NOTES = {
     "lighthouse": "The lighthouse Grenholm was built in 1871. The tower is 96 feet high. Its keeper lived nearby.",
