@@ -26,8 +26,8 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
     By default, observations are dicts of text and, if the game has them, action_mask and observation. Actions are text
     or an index. In a simultaneous move, the seats act one after the other without seeing each other's moves. The moves
     are then played together. The keywords `game`, `on_illegal`, `reply`, `prompt`, `observation` (default `"dict"`) and
-    `render_mode`, and the game's parameters, are those of the Gymnasium environment. With `"text"` and `"tensor"`, the
-    mask is `infos[agent]["action_mask"]`. With `"tensor"`, infos contain only the seat and the mask.
+    `render_mode`, and the game's parameters, are those of the Gymnasium environment. Without `"dict"`, the
+    mask is `infos[agent]["action_mask"]`. With `"tensor"` and `"image"`, infos contain only the seat and the mask.
 
     PettingZoo's `aec_to_parallel` accepts the environment if all seats move simultaneously and `on_illegal` is
     `"forfeit"` or `"random"`. It needs agents to step in a fixed cycle, which a retry breaks.

@@ -133,13 +133,13 @@ class AgentsEnv:
     def _make_infos(self, since: int | None = None) -> dict[str, dict[str, Any]]:
         """Return every agent's info, including the readings of replies after the first `since` turns.
 
-        An info includes the `action_mask` unless the observation has it. With tensor observations, infos contain only
+        An info includes the `action_mask` unless the observation has it. With tensors and images, infos contain only
         numbers under the same keys at every step, because learners make arrays of the values."""
         return {agent: self._make_info(seat, since) for agent, seat in self._seats.items()}
 
     def _make_info(self, seat: int, since: int | None) -> dict[str, Any]:
         table, views, kind = self._open_table(), self._options.views, self._options.kind
-        info: dict[str, Any] = {"seat": seat} if kind == "tensor" else views.info(table, seat, since)
+        info: dict[str, Any] = {"seat": seat} if kind in ("tensor", "image") else views.info(table, seat, since)
         if kind != "dict" and self.game.num_actions:
             info["action_mask"] = views.mask(table, seat)
         return info

@@ -28,7 +28,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
     - `on_illegal`: the policy for illegal replies by the learner and opponents.
     - `reply`: the form of text replies: `"move"`, `"tags"` or `"json"`.
     - `prompt`: `"full"` or `"compact"`.
-    - `observation`: `"text"`, `"tensor"` or `"dict"` (text, action_mask, observation).
+    - `observation`: `"text"`, `"tensor"`, `"image"` or `"dict"` (text, action_mask, observation).
     - `render_mode`: `"ansi"`, `"human"` or `"rgb_array"`.
     - further keywords: game parameters.
 

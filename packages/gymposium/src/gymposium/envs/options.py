@@ -63,7 +63,7 @@ class SharedOptions:
         self.outside = OutsideSeat(get_reader(reply), prompt, "env")
         self.views = Views(self.game, prompt, self.outside.reader)
         self.kind = observation
-        """The kind of observation: `text`, `dict` or `tensor`."""
+        """The kind of observation, in `gymposium.envs.views.KINDS`."""
 
 
 def _load_game(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> Game:

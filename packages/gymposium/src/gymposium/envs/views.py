@@ -1,4 +1,4 @@
-"""A seat's observations (text, mask and tensor), infos, and observation and action spaces."""
+"""A seat's observations (text, mask, tensor and image), infos, and observation and action spaces."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from gymnasium.spaces import Box, Dict, MultiBinary, Space
 from gymposium.envs.spaces import Moves, UnicodeText
 from gymposium.envs.table import Table
 from gymposium.errors import BadOption
+from gymposium.games.pictures.pixels import SIDE, draw_position, render_pixels
 from gymposium.games.protocol import Game, Style
 from gymposium.match import MatchResult
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader
 from gymposium.tasks.tools import list_tools
 
-KINDS = ("text", "dict", "tensor")
+KINDS = ("text", "dict", "tensor", "image")
+_IMAGE = (SIDE, SIDE, 3)
 _RESULTS = {"win": "You won.", "draw": "It is a draw.", "loss": "You lost.", "score": "You played to the end."}
 _FAILED = {"illegal": "not a legal move", "unparsable": "not in the form asked for", "cut off": "cut off"}
 
@@ -40,9 +42,11 @@ class Views:
         return Moves(self.game.num_actions) if self._listed else UnicodeText()
 
     def space(self, kind: str) -> Space[Any]:
-        """Return the space of `text`, `dict` or `tensor` observations. Raises `BadOption` for another kind."""
+        """Return the space of an observation kind in `KINDS`. Raises `BadOption` for another kind."""
         if kind == "text":
             return UnicodeText()
+        if kind == "image":
+            return Box(0, 255, _IMAGE, np.uint8)
         if kind == "tensor":
             return self._make_tensor_space()
         if kind != "dict":
@@ -70,9 +74,13 @@ class Views:
         return np.concatenate([table.match.tensor(seat).ravel() for seat in range(self.game.seats)])
 
     def observe(self, table: Table, seat: int, kind: str) -> Any:
-        """Return the seat's current observation, of kind `text`, `dict` or `tensor`."""
+        """Return the seat's current observation, of a kind in `KINDS`.
+
+        Raises `MissingExtra` for an `image` without gymposium[images]."""
         if kind == "text":
             return self.text(table, seat)
+        if kind == "image":
+            return render_pixels(draw_position(table.match, seat))
         if kind == "tensor":
             return table.match.tensor(seat)
         parts: dict[str, Any] = {"text": self.text(table, seat)}
@@ -124,7 +132,8 @@ class Views:
             parts["action_mask"] = np.zeros(self.game.num_actions, np.int8)
         if self.game.tensor_shape is not None:
             parts["observation"] = tensor
-        return {"text": parts["text"], "tensor": tensor, "dict": parts}[kind], info
+        image = np.zeros(_IMAGE, np.uint8)
+        return {"text": parts["text"], "tensor": tensor, "dict": parts, "image": image}[kind], info
 
     def text(self, table: Table, seat: int) -> str:
         """Return the seat's prompt if it is to answer, including the reason if its last reply was rejected.
