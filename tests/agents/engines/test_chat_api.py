@@ -21,7 +21,7 @@ from tests.agents.chat_server import Answer, ChatRequest, ChatServer, chat_serve
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.engines import api_dialect, failures_in_answers as failures
-from gymposium_agents.engines.api_errors import PromptTooLong, make_rate_limit_headers
+from gymposium_agents.engines.api_errors import ApiError, PromptTooLong, make_rate_limit_headers
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.api_wire import Pace
 from gymposium_agents.engines.chat_api import OpenAIChatEngine
@@ -239,6 +239,31 @@ def test_tokens_and_cost_are_counted() -> None:
     assert found[0].cost == pytest.approx((10 * 3 + 2 * 15) / 1e6)
     assert found[1].cost is found[2].cost is None
     assert engine.remarks() == ["2 replies came without token counts: sums and costs leave them out."]
+
+
+def test_spending_cap_stops_before_the_next_request() -> None:
+    with chat_server(lambda asked, number: completion("b2")) as server:
+        engine = OpenAIChatEngine(local(server, prices=Prices(1e5, 0.0), max_cost=1.5))
+        assert [engine.submit(HELLO, Sampling(), 0).result(60).cost for _ in range(2)] == [1.0, 1.0]
+        with pytest.raises(GymposiumError, match=r"the cost of tiny has reached max_cost=1\.5 \(2\.0000\)"):
+            engine.submit(HELLO, Sampling(), 0).result(60)
+        engine.close()
+    assert len(server.asked) == 2
+
+
+def test_spending_cap_needs_token_counts() -> None:
+    says = "without token counts, so max_cost= cannot be kept"
+    uncounted = completion("b2", usage=False)
+    with chat_server(lambda asked, number: uncounted) as server, pytest.raises(ApiError, match=says):
+        ask(local(server, prices=Prices(1.0, 1.0), max_cost=1.0))
+
+
+def test_optional_settings_are_sent() -> None:
+    with chat_server(lambda asked, number: completion("b2")) as server:
+        ask(local(server, system="You are terse.", top_p=0.9, reasoning_effort="low"))
+    [asked] = server.asked
+    assert asked.messages == [{"role": "system", "content": "You are terse."}, *HELLO]
+    assert (asked.body["top_p"], asked.body["reasoning_effort"]) == (0.9, "low")
 
 
 def test_compressed_answers_are_read() -> None:

@@ -314,12 +314,45 @@ def test_defaults_explain_everything_and_allow_thinking() -> None:
         ({"prices": "3"}, BadOption, "IN/OUT"),
         ({"thinking": "true"}, BadOption, "thinking="),
         ({"base_ur": "x"}, UnknownName, "'base_url'"),
+        ({"max_cost": "5"}, BadOption, r"max_cost= requires prices\. .* '\"gpt\" = \"IN/OUT\"'"),
+        ({"max_cost": "0", "prices": "1/2"}, BadOption, "greater than 0"),
+        ({"top_p": "1.5"}, BadOption, "up to 1"),
+        ({"reasoning_effort": "Very high"}, BadOption, "such as low"),
     ],
 )
 def test_invalid_options_are_refused(options: dict[str, str], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says) as caught:
         read_options("gpt", options)
     assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+def test_prices_come_from_the_users_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('[prices]\ngpt = "1/2"\n', encoding="utf-8")
+    monkeypatch.setenv("GYMPOSIUM_CONFIG", str(file))
+    assert read_options("gpt", {"max_cost": "5"})[0].prices == Prices(1, 2)
+    assert read_options("gpt", {"prices": "3/4"})[0].prices == Prices(3, 4)
+    assert read_options("other", {})[0].prices is None
+
+
+def test_identity_holds_what_changes_the_replies() -> None:
+    player = make_api_player("tiny", "base_url=http://127.0.0.1:9/v1&system=Be%20terse%2C%20please&top_p=0.5")
+    assert player.identity().decoding["system"] == "Be terse, please"
+    assert player.identity().decoding["top_p"] == 0.5
+    assert "reasoning_effort" not in player.identity().decoding
+
+
+def test_spending_cap_ends_the_run_with_its_matches_recorded(tmp_path: Path) -> None:
+    with chat_server(first_legal) as server, RecordWriter(tmp_path / "matches.jsonl") as writer:
+        player = make_api_player("tiny", f"base_url={server.url}&prices=100000/0&max_cost=7&at_once=1")
+        game = load_game("kuhn_poker")
+        jobs = [MatchJob(f"m{i}", game, [player, make_player("random")], i) for i in range(20)]
+        with pytest.raises(GymposiumError, match="has reached max_cost=7"):
+            [*map(writer.write, play(jobs, at_once=1))]
+    assert len(server.asked) == 7
+    verification = verify_file(tmp_path / "matches.jsonl")
+    assert verification.problems == []
+    assert verification.matches > 0
 
 
 # the key

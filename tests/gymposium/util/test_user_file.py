@@ -67,6 +67,8 @@ def test_broken_plugin_is_skipped(gymposium: Run, tmp_path: Path) -> None:
         (None, "GYMPOSIUM_CONFIG: {file} cannot be read (No such file or directory)."),
         ("x = [", "{file} is not valid TOML: "),
         ("plugins = 3", "{file}: plugins=3 must be a list of files"),
+        ("prices = 3", "{file}: prices=3 must be a table"),
+        ("[prices]\ngpt = 3", "{file}: prices={{'gpt': 3}} must be a table"),
         ("seed = 3", "{file}: seed is outside a table. Put defaults under the command's name, such as [run]."),
         ("[rnu]\nseed = 3", "Unknown command in {file} 'rnu'. Did you mean 'run'"),
         ("[run]\nsed = 3", "Unknown option of {file}: [run] 'sed'. Did you mean 'seed'"),

@@ -14,6 +14,7 @@ from gymposium.errors import BadOption
 OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_KEY = "OPENAI_API_KEY"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_EFFORT = re.compile("[a-z_]{1,20}")
 _PRICES = re.compile(r"(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
 
 
@@ -69,6 +70,14 @@ class ApiSettings:
     service refuses that field, the other one is used."""
     own_temperature: bool = False
     """Whether to leave the temperature to the service. Some models refuse the field."""
+    max_cost: float | None = None
+    """The cost after which no more requests are sent, in the currency of the prices. None for no cap."""
+    system: str | None = None
+    """A system prompt that precedes the messages, or None."""
+    top_p: float | None = None
+    """The probability mass to sample from, or None to leave it to the service."""
+    reasoning_effort: str | None = None
+    """How much the model thinks, such as `low`, or None to leave it to the service."""
 
     def __post_init__(self) -> None:
         if not self.model:
@@ -77,13 +86,29 @@ class ApiSettings:
         if self.key is not None and not _VARIABLE.fullmatch(self.key):
             # the value may be the key, so the message does not repeat it
             raise BadOption("key= must be the name of the environment variable with the key, never the key.")
-        for name, value in (("rpm", self.rpm), ("at_once", self.at_once), ("timeout", self.timeout)):
+        for name in ("rpm", "at_once", "timeout", "max_cost"):
+            value = getattr(self, name)
             if value is not None and not value > 0:
                 raise BadOption(f"Invalid {name}={value}. Use a number greater than 0.")
+        if self.max_cost is not None and self.prices is None:
+            raise BadOption(
+                f'max_cost= requires prices. Add prices=IN/OUT per million tokens, or a line \'"{self.model}" = '
+                f"\"IN/OUT\"' under [prices] in the user's file gymposium.toml."
+            )
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise BadOption(f"Invalid top_p={self.top_p}. Use a number above 0, up to 1.")
+        if self.reasoning_effort is not None and not _EFFORT.fullmatch(self.reasoning_effort):
+            raise BadOption(f"Invalid reasoning_effort={self.reasoning_effort!r}. Use a word such as low or high.")
         if self.limit not in (None, "max_tokens", "max_completion_tokens"):
             raise BadOption(f"Invalid limit={self.limit!r}. Use max_tokens or max_completion_tokens.")
         if self.retries < 0:
             raise BadOption(f"Invalid retries={self.retries}. Use 0 or more.")
+
+    @property
+    def decoding(self) -> dict[str, str | float]:
+        """The settings that change the replies, other than the temperature and the limits."""
+        named = {"system": self.system, "top_p": self.top_p, "reasoning_effort": self.reasoning_effort}
+        return {name: value for name, value in named.items() if value is not None}
 
     @property
     def variable(self) -> str | None:

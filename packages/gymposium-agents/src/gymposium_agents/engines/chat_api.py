@@ -51,6 +51,7 @@ class OpenAIChatEngine:
         self.counts: Counter[str] = Counter()
         """Counts of unusual events so far: `retries`, and replies `withheld` by a filter, with `tool calls` that were
         not offered, with `malformed calls`, with `all thoughts` and no text, or with `uncounted` tokens."""
+        self._spent = 0.0
         # OpenAI's newer models refuse max_tokens, and most other services only know that name
         openai_limit = "max_completion_tokens" if settings.base_url == OPENAI_URL else "max_tokens"
         self._accepted = AcceptedFields(settings.limit or openai_limit)
@@ -105,12 +106,15 @@ class OpenAIChatEngine:
     ) -> ChatCompletion:
         import openai
 
+        if self.settings.system is not None:
+            messages = [{"role": "system", "content": self.settings.system}, *messages]
         content: dict[str, Any] = {"messages": write_messages(messages)}
         if tools:
             content["tools"] = [tool.as_function for tool in tools]
         refused: set[str] = set()
         failure: ApiError | None = None
         async with self._slots:
+            self._check_cap()
             while failure is None:  # each pass but the last adapts one more field
                 fields = self._make_fields(sampling, seed)
                 try:
@@ -140,6 +144,10 @@ class OpenAIChatEngine:
             fields["temperature"] = sampling.temperature
         if self.settings.seed:
             fields["seed"] = seed
+        if self.settings.top_p is not None:
+            fields["top_p"] = self.settings.top_p
+        if self.settings.reasoning_effort is not None:
+            fields["reasoning_effort"] = self.settings.reasoning_effort
         return {name: value for name, value in fields.items() if name not in self._accepted.left_out}
 
     def _make_empty_reply(self, kind: Kind, *, offered: bool) -> ChatCompletion:
@@ -173,6 +181,11 @@ class OpenAIChatEngine:
                 self.counts["all thoughts"] += 1
             tokens = answer.prompt_tokens, answer.completion_tokens
             cost = self._compute_cost(*tokens)
+            if cost is None and self.settings.max_cost is not None:
+                raise ApiError(
+                    f"{self.settings.base_url} answered without token counts, so max_cost= cannot be kept. Omit it, or "
+                    f"use a service that counts tokens."
+                )
             return ChatCompletion(text, finish, *tokens, cost, calls, answer.native if calls else None)
         raise failure  # outside the handler, so that no chained exception contains the service's text
 
@@ -180,7 +193,21 @@ class OpenAIChatEngine:
         if prompt is None or completion is None:
             self.counts["uncounted"] += 1
             return None
-        return None if self.settings.prices is None else self.settings.prices.cost(prompt, completion)
+        if self.settings.prices is None:
+            return None
+        cost = self.settings.prices.cost(prompt, completion)
+        self._spent += cost
+        return cost
+
+    def _check_cap(self) -> None:
+        """Raise `ApiError` if `max_cost` is reached."""
+        cap = self.settings.max_cost
+        if cap is not None and self._spent >= cap:
+            raise ApiError(
+                f"{self.settings.base_url}: the cost of {self.settings.model} has reached max_cost={cap:g} "
+                f"({self._spent:.4f}). Finished matches are recorded. Raise max_cost=, or resume the run to spend as "
+                f"much again."
+            )
 
     def _find_finish_reason(self, reasons: set[str]) -> FinishReason:
         if reasons & WITHHELD:  # the service cut the reply off

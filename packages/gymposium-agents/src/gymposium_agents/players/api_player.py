@@ -20,6 +20,7 @@ from gymposium.replies.reading import Reader
 from gymposium.tasks.tools.dialects import DIALECTS
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.streams import stream
+from gymposium.util.user_file import load_user_file
 from gymposium_agents.chat.context import Exchange, describe_full_context, list_template_tools, parse_context
 from gymposium_agents.chat.settings import (
     TOOLS,
@@ -86,6 +87,7 @@ class ApiPlayer:
             "temperature": None if own else self.sampling.temperature,
             "max_tokens": self.sampling.max_tokens,
             "context": self.context.name,
+            **({} if self.service is None else self.service.decoding),
         }
         return Identity(facts=facts, decoding=decoding)
 
@@ -153,7 +155,10 @@ def list_remarks(engine: ChatEngine) -> list[str]:
     return [] if remarks is None else remarks()
 
 
-_SERVICE_OPTIONS = ("base_url", "key", "prices", "rpm", "at_once", "timeout", "retries", "seed", "limit")
+_SERVICE_OPTIONS = (
+    *("base_url", "key", "prices", "max_cost", "rpm", "at_once", "timeout", "retries", "seed", "limit"),
+    *("system", "top_p", "reasoning_effort"),
+)
 """The options that set fields of `ApiSettings`. The other options set fields of `PlayerSettings`."""
 
 
@@ -168,7 +173,8 @@ def make_api_player(model: str, options: str | None = None) -> ApiPlayer:
 
 
 def read_options(model: str, options: Mapping[str, str]) -> tuple[ApiSettings, PlayerSettings]:
-    """Return the settings of the service, and those of the player. Raises the same errors as `make_api_player`."""
+    """Return the settings of the service, and those of the player. Without `prices`, the user's file is searched for
+    those of the model. Raises the same errors as `make_api_player`."""
     if "history" in options:
         raise BadOption(
             "history= is only for models whose prompts are rendered here. Omit it: a chat service renders its own."
@@ -183,6 +189,6 @@ def read_options(model: str, options: Mapping[str, str]) -> tuple[ApiSettings, P
     context = "full" if options.get("reply") == TOOLS else "state"
     settings = PlayerSettings(reading="lenient", context=context).with_options(options, others=others)
     service = convert_options(ApiSettings, [(name, options[name]) for name in _SERVICE_OPTIONS if name in options])
-    if "prices" in service:
-        service["prices"] = Prices.parse(service["prices"])
+    prices = service.get("prices") or load_user_file().prices.get(model)
+    service["prices"] = None if prices is None else Prices.parse(prices)
     return ApiSettings(model, own_temperature=own_temperature, **service), settings

@@ -1,4 +1,4 @@
-"""The user's file `gymposium.toml`: one-file plugins to load always, and defaults for command options.
+"""The user's file `gymposium.toml`: one-file plugins to load always, defaults for command options, and prices.
 
 It is in the user's configuration directory, or at the path in the environment variable `GYMPOSIUM_CONFIG`. The working
 directory is never searched, because a plugin runs code and a folder may come from anyone.
@@ -19,6 +19,7 @@ from gymposium.util.strict_toml import parse_strict_toml
 VARIABLE = "GYMPOSIUM_CONFIG"
 """Environment variable with the file's path. If empty, no file is read."""
 PLUGINS = "plugins"
+_PRICES = "prices"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class UserFile:
     """The one-file plugins to load."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Option defaults by command."""
+    prices: Mapping[str, str] = field(default_factory=dict)
+    """Prices by model, as in the option `prices=` of `api:MODEL`."""
 
 
 def load_user_file() -> UserFile:
@@ -48,10 +51,13 @@ def load_user_file() -> UserFile:
     plugins = data.pop(PLUGINS, [])
     if not isinstance(plugins, list) or not all(isinstance(plugin, str) for plugin in plugins):
         raise BadOption(f'{path}: {PLUGINS}={plugins!r} must be a list of files, such as ["~/games/my_game.py"].')
+    prices = data.pop(_PRICES, {})
+    if not isinstance(prices, dict) or not all(isinstance(price, str) for price in prices.values()):
+        raise BadOption(f'{path}: {_PRICES}={prices!r} must be a table, with lines such as "gpt-5-mini" = "0.25/2".')
     for name, table in data.items():
         if not isinstance(table, dict):
             raise BadOption(f"{path}: {name} is outside a table. Put defaults under the command's name, such as [run].")
-    return UserFile(path, tuple(path.parent / Path(plugin).expanduser() for plugin in plugins), data)
+    return UserFile(path, tuple(path.parent / Path(plugin).expanduser() for plugin in plugins), data, prices)
 
 
 def _find_path() -> Path | None:
