@@ -21,6 +21,7 @@ from torch.nn.functional import pad as padded
 from transformers.cache_utils import Cache, DynamicCache
 
 from gymposium_agents.modeling.caches import make_preallocated_cache, stack_caches
+from gymposium_agents.modeling.last_layer import select_places
 from gymposium_agents.modeling.windows import find_sliding_window, has_grouped_heads, make_window_mask
 
 T = TypeVar("T")
@@ -122,6 +123,8 @@ def run_forward(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = Non
     elif length == 1 and mask is not None and model.device.type == "cpu" and has_grouped_heads(model):
         # without a mask, transformers leaves the groups to PyTorch, whose 16-bit kernel is five times as slow
         attention = mask.bool()[:, None, None]
+    places = torch.arange(length - keep, length, device=ids.device)
+    selected = select_places(model, places) if keep < length else {}
     out = model(
         input_ids=ids,
         attention_mask=attention,
@@ -129,7 +132,8 @@ def run_forward(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = Non
         past_key_values=cache,
         use_cache=True,
         # indices, because a slice is not contiguous: `linear` would copy frozen head weights for each row
-        logits_to_keep=torch.arange(length - keep, length, device=ids.device),
+        logits_to_keep=places - places[0] if selected else places,
+        **selected,
     )
     logits: Tensor = out.logits.float()
     return logits

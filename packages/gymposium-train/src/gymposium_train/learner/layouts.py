@@ -23,6 +23,7 @@ from gymposium_agents.modeling.forward import (
     pad_right,
     split_into_chunks,
 )
+from gymposium_agents.modeling.last_layer import select_places
 from gymposium_train.learner.rows import Row
 from gymposium_train.learner.trunk import Trunk
 
@@ -61,8 +62,12 @@ def run_padded(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
     # no mask: causal attention never reads padding on the right
     ids, _ = pad_right([sequence.ids for sequence in sequences], pad, trunk.device)
     width = ids.shape[1]
-    states = trunk(input_ids=ids, use_cache=False).logits
-    flat = [row * width + place - 1 for row, sequence in enumerate(sequences) for place in sequence.places]
+    before = [[place - 1 for place in sequence.places] for sequence in sequences]
+    places, _ = pad_right([*map(tuple, before)], 0, trunk.device)
+    if selected := select_places(trunk, places):
+        before, width = [[*range(len(some))] for some in before], places.shape[1]
+    states = trunk(input_ids=ids, use_cache=False, **selected).logits
+    flat = [row * width + place for row, some in enumerate(before) for place in some]
     return states.flatten(0, 1)[torch.tensor(flat, device=states.device)]
 
 

@@ -46,6 +46,10 @@ class Trunk:
     def dtype(self) -> Any:
         return self.decoder.dtype
 
+    def get_decoder(self) -> Any:
+        """Return the decoder, like a model."""
+        return self.decoder
+
     def __call__(self, *, logits_to_keep: Tensor | None = None, **inputs: Any) -> _TrunkOutput:
         states: Tensor = self.decoder(**inputs).last_hidden_state
         return _TrunkOutput(states if logits_to_keep is None else states[:, logits_to_keep])
