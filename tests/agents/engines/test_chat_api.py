@@ -122,6 +122,80 @@ def test_rpm_delays_requests() -> None:
     assert len(server.asked) == 1
 
 
+# several keys and addresses
+
+
+@pytest.fixture
+def two_keys(monkeypatch: pytest.MonkeyPatch) -> str:
+    for name in ("ONE", "OTHER"):
+        monkeypatch.setenv(name, f"sk-canary-of-{name}")
+    return "ONE|OTHER"
+
+
+def ask_often(settings: ApiSettings, count: int) -> OpenAIChatEngine:
+    engine = OpenAIChatEngine(settings)
+    for _ in range(count):
+        assert engine.submit(HELLO, Sampling(), 0).result(60).text == "b2"
+    engine.close()
+    return engine
+
+
+def keys_of(server: ChatServer) -> list[str]:
+    return [asked.headers["authorization"].rpartition("-")[2] for asked in server.asked]
+
+
+def test_keys_take_turns(two_keys: str) -> None:
+    with chat_server(lambda asked, number: completion("b2")) as server:
+        assert ask_often(local(server, key=two_keys), 4).remarks() == []
+    assert sorted(keys_of(server)[:2]) == ["ONE", "OTHER"]
+    assert keys_of(server)[:2] == keys_of(server)[2:]
+
+
+@pytest.mark.parametrize("status", [401, 429, 500])
+def test_failed_key_rests_while_the_other_answers(two_keys: str, status: int) -> None:
+    def answer(asked: ChatRequest, number: int) -> Answer:
+        return refusal(status, headers={"Retry-After": "60"}) if keys_of(server)[-1] == "ONE" else completion("b2")
+
+    with chat_server(answer) as server:
+        engine = ask_often(local(server, key=two_keys), 4)
+    assert sorted(keys_of(server)) == ["ONE", *["OTHER"] * 4]
+    assert engine.remarks() == ["1 request failed at one key or address and went to the next."]
+
+
+def test_refused_request_does_not_go_to_the_other_key(two_keys: str) -> None:
+    with chat_server(lambda asked, number: refusal(400, "no")) as server, pytest.raises(GymposiumError, match="400"):
+        ask(local(server, key=two_keys))
+    assert len(server.asked) == 1
+
+
+def test_unreachable_address_is_replaced(two_keys: str) -> None:
+    with chat_server(lambda asked, number: completion("b2")) as server:
+        urls = f"http://127.0.0.1:9/other|{server.url}"
+        assert len(ask_often(ApiSettings("tiny", urls, two_keys), 3).remarks()) == 1
+    assert keys_of(server) == ["OTHER"] * 3
+    assert {asked.path for asked in server.asked} == {"/v1/chat/completions"}
+
+
+def test_error_of_all_keys_names_them_and_no_key(two_keys: str) -> None:
+    def answer(asked: ChatRequest, number: int) -> Answer:
+        return refusal(401, f"wrong: {asked.headers['authorization']}")
+
+    with chat_server(answer) as server, pytest.raises(GymposiumError, match="ONE or OTHER must hold") as caught:
+        ask(local(server, key=two_keys))
+    assert len(server.asked) == 2
+    assert "canary" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_each_address_needs_a_key_of_its_own_or_all_share_one() -> None:
+    with pytest.raises(BadOption, match="base_url= has 2 addresses, but key= has 3 variables"):
+        ApiSettings("tiny", "https://a.example|https://b.example", "A|B|C")
+    shared = ApiSettings("tiny", "https://a.example|https://b.example", "A")
+    assert [(one.base_url, one.variable) for one in shared.endpoints] == [
+        ("https://a.example/v1", "A"),
+        ("https://b.example/v1", "A"),
+    ]
+
+
 # reading of answers
 
 

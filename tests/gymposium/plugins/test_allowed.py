@@ -126,6 +126,16 @@ def test_unsafe_players_need_permission(player: str) -> None:
     check_named_player(player)
 
 
+@pytest.mark.parametrize("bar", ["|", "%7C"])
+def test_each_of_several_variables_needs_permission(bar: str) -> None:
+    allow_names("api*")
+    allow_variables("MINE")
+    with pytest.raises(PermissionRequired, match=r"'SECRET'.*--allow-env SECRET"):
+        check_named_player(f"api:gpt-5?key=MINE{bar}SECRET")
+    allow_variables("SECRET")
+    check_named_player(f"api:gpt-5?key=MINE{bar}SECRET")
+
+
 def test_allowing_a_full_name_allows_its_variables() -> None:
     allow_names("api:gpt-5?key=SECRET")
     check_named_player("api:gpt-5?key=SECRET")

@@ -95,9 +95,9 @@ class _Service:
         if base_url not in self._base_urls:
             why = f"This server does not allow {base_url[:200]!r}. Its owner can allow it with --allow-base-url."
             raise RequestRefusal(403, "base_url_not_allowed", why)
-        key = ApiSettings(given["model"], base_url, given.get("key")).variable  # other services have a default
-        if key is not None and key not in self._keys:
-            why = f"This server does not allow the key {key[:80]!r}. Its owner can allow it with --key."
+        settings = ApiSettings(given["model"], base_url, given.get("key"))  # other services have a default
+        if denied := [key for key in settings.variables if key not in self._keys]:
+            why = f"This server does not allow the key {denied[0][:80]!r}. Its owner can allow it with --key."
             raise RequestRefusal(403, "key_not_allowed", why)
         if not 0 < given.get("timeout", 1) <= LONGEST_MATCH:
             raise RequestRefusal(

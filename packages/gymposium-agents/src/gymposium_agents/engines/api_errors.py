@@ -189,11 +189,9 @@ def _explain_status(error: APIStatusError, settings: ApiSettings) -> ApiError:
         )
     if status == 401 or (status == 403 and not _WRONG_COUNTRY.search(text)) or _WRONG_KEY.search(text):
         key = "it requires a key; name the environment variable that holds one with key=NAME."
-        if settings.variable is not None:
-            key = (
-                f"the environment variable {settings.variable} must hold a key of that service that may use "
-                f"{settings.model}."
-            )
+        if settings.variables:
+            names = " or ".join(settings.variables)
+            key = f"the environment variable {names} must hold a key of that service that may use {settings.model}."
         return ApiError(f"{where} refuses the request ({status}): {key} It says: {said}")
     if _NOT_SERVED.search(text):
         return ApiError(
@@ -280,13 +278,13 @@ def _explain_few_retries(error: APIStatusError, settings: ApiSettings) -> str:
     """Return the reason why the library stopped retrying early, or "" if it made all retries."""
     if _count_attempts(error) > settings.retries:
         return ""
-    wait = _read_retry_delay(error.response.headers)
+    wait = read_retry_delay(error.response.headers)
     if wait is not None:
         return f"; the service asks to wait {wait:g} s before the next"
     return "; the service asks for no retry" if error.response.headers.get("x-should-retry") == "false" else ""
 
 
-def _read_retry_delay(headers: Mapping[str, str]) -> float | None:
+def read_retry_delay(headers: Mapping[str, str]) -> float | None:
     """Return the delay in seconds that a service asks for, or None."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         try:

@@ -10,8 +10,11 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from gymposium.errors import BadOption
+from gymposium_agents.engines.secrets import remove_secret
 
 OPENAI_URL = "https://api.openai.com/v1"
+SEPARATOR = "|"
+"""The text between several addresses or variables."""
 DEFAULT_KEY = "OPENAI_API_KEY"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _EFFORT = re.compile("[a-z_]{1,20}")
@@ -41,74 +44,12 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class ApiSettings:
-    """The connection settings for one model of a chat service. They contain the name of the environment variable with
-    the key, never the key.
+class Endpoint:
+    """One address of a service, with one key."""
 
-    Raises `BadOption` with the fix for an invalid setting."""
-
-    model: str
-    base_url: str = OPENAI_URL
-    """The service's address up to `/v1`, or to the path that replaces it, as in its documentation. `/v1` is appended to
-    an address without a path."""
-    key: str | None = None
-    """The environment variable that holds the key. None: `OPENAI_API_KEY`, or no key for a server on this machine."""
-    prices: Prices | None = None
-    """Prices for computing costs, or None if costs are unknown."""
-    rpm: int | None = None
-    """Maximum number of requests started per minute, including retries, evenly spread. None for no limit."""
-    at_once: int = 16
-    """Maximum number of requests in flight."""
-    timeout: float = 300.0
-    """Time limit per attempt in seconds, from sending to the last byte."""
-    retries: int = 6
-    """Number of retries after rate limits, server errors, timeouts and lost connections."""
-    seed: bool = True
-    """Whether to send a seed with each request. Some services refuse the field."""
-    limit: Literal["max_tokens", "max_completion_tokens"] | None = None
-    """The field that limits the length of a reply. None: `max_completion_tokens` for OpenAI, else `max_tokens`. If the
-    service refuses that field, the other one is used."""
-    own_temperature: bool = False
-    """Whether to leave the temperature to the service. Some models refuse the field."""
-    max_cost: float | None = None
-    """The cost after which no more requests are sent, in the currency of the prices. None for no cap."""
-    system: str | None = None
-    """A system prompt that precedes the messages, or None."""
-    top_p: float | None = None
-    """The probability mass to sample from, or None to leave it to the service."""
-    reasoning_effort: str | None = None
-    """How much the model thinks, such as `low`, or None to leave it to the service."""
-
-    def __post_init__(self) -> None:
-        if not self.model:
-            raise BadOption("Name the model: api:MODEL")
-        object.__setattr__(self, "base_url", _check_url(self.base_url))
-        if self.key is not None and not _VARIABLE.fullmatch(self.key):
-            # the value may be the key, so the message does not repeat it
-            raise BadOption("key= must be the name of the environment variable with the key, never the key.")
-        for name in ("rpm", "at_once", "timeout", "max_cost"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise BadOption(f"Invalid {name}={value}. Use a number greater than 0.")
-        if self.max_cost is not None and self.prices is None:
-            raise BadOption(
-                f'max_cost= requires prices. Add prices=IN/OUT per million tokens, or a line \'"{self.model}" = '
-                f"\"IN/OUT\"' under [prices] in the user's file gymposium.toml."
-            )
-        if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise BadOption(f"Invalid top_p={self.top_p}. Use a number above 0, up to 1.")
-        if self.reasoning_effort is not None and not _EFFORT.fullmatch(self.reasoning_effort):
-            raise BadOption(f"Invalid reasoning_effort={self.reasoning_effort!r}. Use a word such as low or high.")
-        if self.limit not in (None, "max_tokens", "max_completion_tokens"):
-            raise BadOption(f"Invalid limit={self.limit!r}. Use max_tokens or max_completion_tokens.")
-        if self.retries < 0:
-            raise BadOption(f"Invalid retries={self.retries}. Use 0 or more.")
-
-    @property
-    def decoding(self) -> dict[str, str | float]:
-        """The settings that change the replies, other than the temperature and the limits."""
-        named = {"system": self.system, "top_p": self.top_p, "reasoning_effort": self.reasoning_effort}
-        return {name: value for name, value in named.items() if value is not None}
+    base_url: str
+    key: str | None
+    """The environment variable that holds the key, as in `ApiSettings`."""
 
     @property
     def variable(self) -> str | None:
@@ -143,6 +84,103 @@ class ApiSettings:
                 f"The environment variable {self.variable} does not contain a valid key: a key is a single word."
             )
         return key
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSettings:
+    """The connection settings for one model of a chat service. They contain the name of the environment variable with
+    the key, never the key.
+
+    Raises `BadOption` with the fix for an invalid setting."""
+
+    model: str
+    base_url: str = OPENAI_URL
+    """The service's address up to `/v1`, or to the path that replaces it, as in its documentation. `/v1` is appended to
+    an address without a path. Several addresses are separated by `|`."""
+    key: str | None = None
+    """The environment variable that holds the key. None: `OPENAI_API_KEY`, or no key for a server on this machine.
+    Several variables are separated by `|`: one for each address, or several for a single address."""
+    prices: Prices | None = None
+    """Prices for computing costs, or None if costs are unknown."""
+    rpm: int | None = None
+    """Maximum number of requests started per minute, including retries, evenly spread. None for no limit."""
+    at_once: int = 16
+    """Maximum number of requests in flight."""
+    timeout: float = 300.0
+    """Time limit per attempt in seconds, from sending to the last byte."""
+    retries: int = 6
+    """Number of retries after rate limits, server errors, timeouts and lost connections."""
+    seed: bool = True
+    """Whether to send a seed with each request. Some services refuse the field."""
+    limit: Literal["max_tokens", "max_completion_tokens"] | None = None
+    """The field that limits the length of a reply. None: `max_completion_tokens` for OpenAI, else `max_tokens`. If the
+    service refuses that field, the other one is used."""
+    own_temperature: bool = False
+    """Whether to leave the temperature to the service. Some models refuse the field."""
+    max_cost: float | None = None
+    """The cost after which no more requests are sent, in the currency of the prices. None for no cap."""
+    system: str | None = None
+    """A system prompt that precedes the messages, or None."""
+    top_p: float | None = None
+    """The probability mass to sample from, or None to leave it to the service."""
+    reasoning_effort: str | None = None
+    """How much the model thinks, such as `low`, or None to leave it to the service."""
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise BadOption("Name the model: api:MODEL")
+        urls, keys = self.base_url.split(SEPARATOR), [] if self.key is None else self.key.split(SEPARATOR)
+        object.__setattr__(self, "base_url", SEPARATOR.join(map(_check_url, urls)))
+        if not all(map(_VARIABLE.fullmatch, keys)):
+            # the value may be the key, so the message does not repeat it
+            raise BadOption("key= must be the name of the environment variable with the key, never the key.")
+        if min(len(urls), len(keys)) > 1 and len(urls) != len(keys):
+            raise BadOption(
+                f"base_url= has {len(urls)} addresses, but key= has {len(keys)} variables. Name one "
+                f"variable, or one for each address."
+            )
+        for name in ("rpm", "at_once", "timeout", "max_cost"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise BadOption(f"Invalid {name}={value}. Use a number greater than 0.")
+        if self.max_cost is not None and self.prices is None:
+            raise BadOption(
+                f'max_cost= requires prices. Add prices=IN/OUT per million tokens, or a line \'"{self.model}" = '
+                f"\"IN/OUT\"' under [prices] in the user's file gymposium.toml."
+            )
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise BadOption(f"Invalid top_p={self.top_p}. Use a number above 0, up to 1.")
+        if self.reasoning_effort is not None and not _EFFORT.fullmatch(self.reasoning_effort):
+            raise BadOption(f"Invalid reasoning_effort={self.reasoning_effort!r}. Use a word such as low or high.")
+        if self.limit not in (None, "max_tokens", "max_completion_tokens"):
+            raise BadOption(f"Invalid limit={self.limit!r}. Use max_tokens or max_completion_tokens.")
+        if self.retries < 0:
+            raise BadOption(f"Invalid retries={self.retries}. Use 0 or more.")
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """The addresses with their keys, used in turn."""
+        urls = self.base_url.split(SEPARATOR)
+        keys = [None] if self.key is None else self.key.split(SEPARATOR)
+        count = max(len(urls), len(keys))
+        return tuple(map(Endpoint, urls * (count // len(urls)), keys * (count // len(keys))))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables with the keys that are sent."""
+        return tuple(dict.fromkeys(one.variable for one in self.endpoints if one.variable is not None))
+
+    def remove_keys(self, text: str) -> str:
+        """Return a text without the keys."""
+        for endpoint in self.endpoints:
+            text = remove_secret(text, endpoint.read_key())
+        return text
+
+    @property
+    def decoding(self) -> dict[str, str | float]:
+        """The settings that change the replies, other than the temperature and the limits."""
+        named = {"system": self.system, "top_p": self.top_p, "reasoning_effort": self.reasoning_effort}
+        return {name: value for name, value in named.items() if value is not None}
 
 
 def _check_url(text: str) -> str:

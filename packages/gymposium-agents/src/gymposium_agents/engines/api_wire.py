@@ -1,6 +1,6 @@
-"""HTTP transport to a chat service, the only code that handles the key.
+"""HTTP transport to a chat service, the only code that handles the keys.
 
-The key is read from the environment for each attempt and put into that attempt's header. The openai library never sees
+A key is read from the environment for each attempt and put into that attempt's header. The openai library never sees
 it, so its attributes, logs and exceptions do not contain it. If a server repeats the key in an answer, it is removed
 before the answer is passed on. The library gets a body of bounded size, declared as UTF-8, and the few headers it
 needs.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections import Counter
+from collections import Counter, deque
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -19,8 +19,8 @@ import httpx
 
 from gymposium.http.responses import read_body
 from gymposium.http.tls import get_tls_context
-from gymposium_agents.engines.api_errors import RETRY_COUNT, find_kind, make_rate_limit_headers
-from gymposium_agents.engines.api_settings import ApiSettings
+from gymposium_agents.engines.api_errors import RETRY_COUNT, find_kind, make_rate_limit_headers, read_retry_delay
+from gymposium_agents.engines.api_settings import ApiSettings, Endpoint
 from gymposium_agents.engines.failures_in_answers import find_failure
 from gymposium_agents.engines.secrets import remove_secret
 
@@ -30,6 +30,10 @@ OpenRouter's `: OPENROUTER PROCESSING`."""
 _SHOULD_RETRY = "x-should-retry"
 _NEEDED = ("retry-after", "retry-after-ms", _SHOULD_RETRY)
 """Response headers that the library obeys."""
+_OF_ONE_KEY = (401, 402, 403, 429)
+"""Statuses of a failure that concerns one key."""
+_REST = 30.0
+"""Seconds that an address or key rests after a failure, if the service does not say."""
 
 
 class Pace:
@@ -46,30 +50,62 @@ class Pace:
         return start - now
 
 
+class _Route:
+    """The connections to one address, with one key."""
+
+    def __init__(self, endpoint: Endpoint, most: int) -> None:
+        self.endpoint = endpoint
+        self.rests_until = 0.0
+        """When the route is used like the others again, after a failure."""
+        self.connections = httpx.AsyncHTTPTransport(
+            verify=get_tls_context(),
+            proxy=_find_proxy(endpoint),
+            limits=httpx.Limits(max_connections=most, max_keepalive_connections=most),
+        )
+
+
 class Wire(httpx.AsyncBaseTransport):
-    """A transport that delays each attempt to keep the pace, adds the key and limits the attempt's time."""
+    """A transport that delays each attempt to keep the pace, adds the key and limits the attempt's time.
+
+    With several addresses or keys, requests take turns. An attempt that fails at one goes to the next at once. The one
+    that failed rests for as long as it asked, and is used meanwhile only if all others fail."""
 
     def __init__(self, settings: ApiSettings, counts: Counter[str]) -> None:
         self._settings = settings
         self._counts = counts
         self._pace = None if settings.rpm is None else Pace(settings.rpm)
-        self._inner = httpx.AsyncHTTPTransport(
-            verify=get_tls_context(),
-            proxy=_find_proxy(settings),
-            limits=httpx.Limits(max_connections=settings.at_once, max_keepalive_connections=settings.at_once),
-        )
+        self._routes = deque(_Route(endpoint, settings.at_once) for endpoint in settings.endpoints)
+        self._first = settings.endpoints[0].base_url
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         attempt = int(request.headers.get(RETRY_COUNT, "0"))
         if attempt:
             self._counts["retries"] += 1
+        self._routes.rotate(-1)
+        routes = sorted(self._routes, key=lambda route: route.rests_until > time.monotonic())
+        for route in routes[:-1]:
+            try:
+                response = await self._send(request, route, attempt)
+            except httpx.TransportError:
+                rest = _REST
+            else:
+                if not _is_failover(response):
+                    return response
+                rest = read_retry_delay(response.headers) or _REST
+            route.rests_until = time.monotonic() + rest
+            self._counts["failovers"] += 1
+        return await self._send(request, routes[-1], attempt)
+
+    async def _send(self, request: httpx.Request, route: _Route, attempt: int) -> httpx.Response:
+        """Send one attempt on one route."""
         if self._pace is not None:
             await asyncio.sleep(self._pace.wait(time.monotonic()))
-        key = self._settings.read_key()
-        authorized = await _authorize(request, key)
+        key = route.endpoint.read_key()
+        url = route.endpoint.base_url + str(request.url).removeprefix(self._first)
+        authorized = await _authorize(request, url, key)
         try:
             async with asyncio.timeout(self._settings.timeout):
-                response = await self._inner.handle_async_request(authorized)
+                response = await route.connections.handle_async_request(authorized)
                 try:
                     body = await read_body(response)
                 finally:
@@ -91,10 +127,19 @@ class Wire(httpx.AsyncBaseTransport):
         return httpx.Response(status, headers=headers, content=content, request=request)
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        for route in self._routes:
+            await route.connections.aclose()
 
 
-async def _authorize(request: httpx.Request, key: str | None) -> httpx.Request:
+def _is_failover(response: httpx.Response) -> bool:
+    """Return True if another key or address may answer what this one did not."""
+    kind = find_kind(response.status_code, response.content)
+    return kind == "transient" or (
+        kind is None and (response.status_code in _OF_ONE_KEY or response.status_code >= 500)
+    )
+
+
+async def _authorize(request: httpx.Request, url: str, key: str | None) -> httpx.Request:
     """Return the request to send, with the key in its header."""
     headers = request.headers.copy()
     headers.pop("Authorization", None)
@@ -102,13 +147,13 @@ async def _authorize(request: httpx.Request, key: str | None) -> httpx.Request:
     if key is not None:
         headers["Authorization"] = f"Bearer {key}"
     return httpx.Request(
-        request.method, request.url, headers=headers, content=await request.aread(), extensions=request.extensions
+        request.method, url, headers=headers, content=await request.aread(), extensions=request.extensions
     )
 
 
-def _find_proxy(settings: ApiSettings) -> str | None:
-    """Return the environment's proxy for this service, or None for a direct connection."""
-    parts = urlsplit(settings.base_url)
-    if settings.is_local or proxy_bypass(parts.hostname or ""):
+def _find_proxy(endpoint: Endpoint) -> str | None:
+    """Return the environment's proxy for this address, or None for a direct connection."""
+    parts = urlsplit(endpoint.base_url)
+    if endpoint.is_local or proxy_bypass(parts.hostname or ""):
         return None
     return getproxies().get(parts.scheme)

@@ -21,11 +21,10 @@ from gymposium_agents.chat.tokens import FinishReason, Message, Sampling
 from gymposium_agents.engines.api_chat import read_answer, write_messages
 from gymposium_agents.engines.api_dialect import CUT_OFF, WITHHELD, RawCall
 from gymposium_agents.engines.api_errors import ApiError, Kind, explain_error, find_kind, make_malformed_error
-from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
+from gymposium_agents.engines.api_settings import OPENAI_URL, SEPARATOR, ApiSettings
 from gymposium_agents.engines.failures_in_answers import parse_answer
 from gymposium_agents.engines.protocol import ChatCompletion
 from gymposium_agents.engines.refused_fields import LIMITS, AcceptedFields, find_refused
-from gymposium_agents.engines.secrets import remove_secret
 
 _NO_KEY = "set on the wire"
 """Placeholder for the key, because the library requires one."""
@@ -46,14 +45,16 @@ class OpenAIChatEngine:
 
         from gymposium_agents.engines.api_wire import Wire
 
-        settings.read_key()  # fail before the first match if it is missing
+        for endpoint in settings.endpoints:
+            endpoint.read_key()  # fail before the first match if it is missing
         self.settings = settings
         self.counts: Counter[str] = Counter()
-        """Counts of unusual events so far: `retries`, and replies `withheld` by a filter, with `tool calls` that were
-        not offered, with `malformed calls`, with `all thoughts` and no text, or with `uncounted` tokens."""
+        """Counts of unusual events so far: `retries`, `failovers`, and replies `withheld` by a filter, with `tool
+        calls` that were not offered, with `malformed calls`, with `all thoughts` and no text, or with `uncounted`
+        tokens."""
         self._spent = 0.0
         # OpenAI's newer models refuse max_tokens, and most other services only know that name
-        openai_limit = "max_completion_tokens" if settings.base_url == OPENAI_URL else "max_tokens"
+        openai_limit = "max_completion_tokens" if OPENAI_URL in settings.base_url.split(SEPARATOR) else "max_tokens"
         self._accepted = AcceptedFields(settings.limit or openai_limit)
         self._slots = asyncio.Semaphore(settings.at_once)
         # Any: the types that the library names here depend on its version, but all versions accept httpx's
@@ -63,7 +64,7 @@ class OpenAIChatEngine:
             "http_client": httpx.AsyncClient(transport=Wire(settings, self.counts), follow_redirects=False),
         }
         self._client = openai.AsyncOpenAI(
-            api_key=_NO_KEY, base_url=settings.base_url, max_retries=settings.retries, **http
+            api_key=_NO_KEY, base_url=settings.endpoints[0].base_url, max_retries=settings.retries, **http
         )
         self._loop = BackgroundLoop("chat engine")
         # players are not closed, so connections and thread end when the engine is garbage-collected
@@ -81,6 +82,7 @@ class OpenAIChatEngine:
         """Return sentences about unusual events so far, such as retries."""
         sentences = {
             "retries": "{} {request} had to be sent again.",
+            "failovers": "{} {request} failed at one key or address and went to the next.",
             "withheld": "{} {reply} {was} cut off by the service's content filter. A larger max_tokens does not help: "
             "change the prompt or the model.",
             "tool calls": "{} {reply} held tool calls, which were not offered and are not read: turn off the tool-call "
@@ -162,14 +164,14 @@ class OpenAIChatEngine:
 
     def _read(self, body: bytes, *, offered: bool) -> ChatCompletion:
         """Return the completion in a service's answer. Raises `ApiError`."""
-        key = self.settings.read_key()
         try:
             answer = read_answer(parse_answer(body), offered=offered)
         except ValueError as error:
             failure = make_malformed_error(body.decode("utf-8", "replace"), self.settings, str(error))
         else:
-            text = remove_secret(answer.text, key)
-            raw = [RawCall(remove_secret(one.name, key), remove_secret(one.arguments, key)) for one in answer.calls]
+            clean = self.settings.remove_keys
+            text = clean(answer.text)
+            raw = [RawCall(clean(one.name), clean(one.arguments)) for one in answer.calls]
             calls = tuple(call for one in raw if (call := one.parsed) is not None)
             if len(calls) < len(raw):
                 self.counts["malformed calls"] += 1

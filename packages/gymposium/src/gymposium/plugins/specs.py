@@ -328,7 +328,7 @@ class FormSpec(Spec):
     opens_where: str = ""
     """A regular expression that limits `opens` to the texts that it matches anywhere; by default, all texts."""
     variable: str = ""
-    """A regular expression whose group captures the name of an environment variable.
+    """A regular expression whose group captures the name of an environment variable, or several separated by `|`.
 
     The variable's value is sent. Files may name only variables allowed by the user (`gymposium --allow-env`)."""
 
@@ -354,7 +354,7 @@ class FormSpec(Spec):
         if not self.variable:
             return []
         found = [*map(unquote_plus, re.findall(self.variable, text)), *re.findall(self.variable, unquote_plus(text))]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(name for names in found for name in names.split("|")))
 
     def parse(self, text: str) -> dict[str, str | None] | None:
         """Return the named groups in `text`, or None if it does not have this form."""
