@@ -20,7 +20,7 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.players.random import RandomPlayer
 from gymposium.players.teaching import CachedTeacher
-from gymposium.records import MatchSeat, Record, recommend_in_records
+from gymposium.records import Keep, MatchSeat, Record, explain_rejection, recommend_in_records
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import get_reader
 from gymposium_agents.chat.chat import Chat
@@ -29,11 +29,9 @@ from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, TokenRequest
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.players.synth import (
-    Keep,
     SynthData,
     SynthSelection,
     choose_per,
-    explain_rejection,
     list_decisions,
     make_lines,
 )

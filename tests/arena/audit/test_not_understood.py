@@ -20,7 +20,7 @@ from gymposium_arena.audit.logged_match import LoggedMatch, NeedsIsolation
         ("[1]", "it is JSON, but not an object"),
         (
             '{"hello": 1}',
-            "unknown log format (known: inspect_ai, textarena, openspiel, kaggle-environments)",
+            "unknown log format (known: inspect_ai, textarena, openspiel, kaggle-environments, atif)",
         ),
         ('{"format": "gymposium-match-4"}', "this is a gymposium record: check it with gymposium verify"),
         ('{"version": 2, "eval": {}, "status": "success"}', "the log has no samples"),

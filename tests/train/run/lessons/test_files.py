@@ -13,10 +13,10 @@ from gymposium import load_game, make_player
 from gymposium.errors import BadOption
 from gymposium.match import MatchJob, play
 from gymposium.players.teaching import CachedTeacher
-from gymposium.records import Record, compress_records, recommend_in_records, write_records
+from gymposium.records import Keep, Record, compress_records, recommend_in_records, write_records
 from gymposium.replies.reading import READERS
 from gymposium_agents.chat.settings import PlayerSettings
-from gymposium_agents.players.synth import Keep, SynthData, SynthSelection, choose_per
+from gymposium_agents.players.synth import SynthData, SynthSelection, choose_per
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import change_config
 from gymposium_train.run.lessons import Lesson, TaughtPlay, read_chats, read_files

@@ -38,7 +38,7 @@ from gymposium.players.protocol import Player
 from gymposium.players.teaching import CachedTeacher, check_teacher_name, check_teaches
 from gymposium.plugins.allowed import allow_names
 from gymposium.plugins.command_line import format_command_line
-from gymposium.records import Record, recommend_in_records
+from gymposium.records import Keep, Record, recommend_in_records
 from gymposium.replies.prompt import PROMPT_VERSION
 from gymposium.replies.reading import bind_reader
 from gymposium.runs.folder import RunFolder, check_run_path
@@ -50,7 +50,7 @@ from gymposium.util.settings import dump_settings
 from gymposium.util.visible import plural, quantity
 from gymposium_agents.chat.settings import PlayerSettings, find_reply_form
 from gymposium_agents.cli.own_server import ServerOptions, check_server_options, find_powerful_options, open_players
-from gymposium_agents.players.synth import Keep, SynthData, SynthSelection, choose_per
+from gymposium_agents.players.synth import SynthData, SynthSelection, choose_per
 
 MATCHES = 1000
 """The default number of matches, before rounding up to a multiple of the number of seats."""

@@ -8,8 +8,6 @@ With a teacher, the replies are the moves that it recommends in these positions.
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +17,7 @@ from typing import Any, Literal
 from gymposium.errors import BadOption
 from gymposium.games.protocol import CHANCE, Game, make_replay_game
 from gymposium.players.distribution import MoveDistribution
-from gymposium.records import MatchSeat, Record, load_record_game
+from gymposium.records import Keep, MatchSeat, Record, explain_rejection, load_record_game
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader, get_lenient_reader
 from gymposium.tasks.tools import list_tools
@@ -38,64 +36,6 @@ LEGAL = "legal"
 """The key of the legal moves in an origin."""
 TAUGHT = "taught"
 """The key of a teacher's probabilities of the legal moves in an origin."""
-
-_RESULTS = ("win", "draw", "loss")
-_KEEP_HELP = "Use all, return>=X, or results: win, draw, loss, or several separated by commas."
-
-
-@dataclass(frozen=True, slots=True)
-class Keep:
-    """The outcomes of kept seats: some results, returns of at least `least`, or all outcomes."""
-
-    results: tuple[str, ...] = ()
-    """The results to keep, or () for all."""
-    least: float = -math.inf
-    """The minimum return to keep."""
-
-    @classmethod
-    def parse(cls, text: str) -> Keep:
-        """Parse `win`, `win,draw`, `return>=0.5` or `all`. Raises `BadOption` for any other text."""
-        if text == "all":
-            return cls()
-        if match := re.fullmatch(r"return\s*>=\s*(.+)", text):
-            try:
-                least = float(match[1])
-            except ValueError:
-                least = math.nan
-            if not math.isfinite(least):
-                raise BadOption(f"--keep {text!r}: {match[1]!r} is not a number. {_KEEP_HELP}")
-            return cls(least=least)
-        results = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
-        if not set(results) <= set(_RESULTS):
-            raise BadOption(f"--keep {text!r} is not an outcome. {_KEEP_HELP}")
-        return cls(results)
-
-    def check(self, game: Game) -> None:
-        """Raise `BadOption` if results are selected for a single-player game, which has none."""
-        if self.results and game.seats == 1:
-            least, most = game.utility_range
-            raise BadOption(
-                f"{game.name} is a single-player game without a winner. Select by return, from {least:g} to {most:g}: "
-                f"--keep 'return>=X'"
-            )
-
-    def __call__(self, result: str, reward: float) -> bool:
-        return (not self.results or result in self.results) and reward >= self.least
-
-
-def explain_rejection(record: Record, seat: int, keep: Keep) -> str | None:
-    """Return the reason why a seat of this match is not kept, or None if it is kept."""
-    if record.ending.broke_off:
-        return "the match broke off"
-    readings = [turn["reading"] for turn in record.turns if turn["seat"] == seat]
-    reasons = {
-        "a reply failed": record.ending.seat == seat or any(reading != "move" for reading in readings),
-        "an opponent forfeited": record.ending.seat is not None,
-        "the seat never moved": not readings,
-        "another outcome": not keep(record.results[seat], record.returns[seat]),
-    }
-    return next((reason for reason, applies in reasons.items() if applies), None)
-
 
 LegalMoves = tuple[str, ...] | None
 """The legal moves of a decision, or None for moves in free text."""

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from gymposium.errors import GymposiumError, describe_error
 from gymposium.records import FORMAT, Record, find_first_difference
 from gymposium.util.isolated import CallFailed, call_isolated
-from gymposium_arena.audit import inspect_ai, kaggle, openspiel, textarena
+from gymposium_arena.audit import atif, inspect_ai, kaggle, openspiel, textarena
 from gymposium_arena.audit.budget import Budget
 from gymposium_arena.audit.episode import BadLog, Episode
 from gymposium_arena.audit.files import find_log_files, read_parts
@@ -34,7 +34,7 @@ class Format(Protocol):
         ...
 
 
-FORMATS: tuple[Format, ...] = (inspect_ai, textarena, openspiel, kaggle)
+FORMATS: tuple[Format, ...] = (inspect_ai, textarena, openspiel, kaggle, atif)
 
 
 @dataclass(slots=True)
@@ -59,16 +59,15 @@ def audit_logs(paths: Sequence[str | Path], *, agents: Sequence[str] = ()) -> Au
 
     Raises `BadOption` for a path without logs, and `MissingExtra` for `.eval` files without zstandard."""
     audit, budget = Audit(), Budget()
-    first: dict[tuple[str, str], str] = {}
+    first: dict[tuple[str, str], Episode] = {}
     for path in find_log_files([Path(path) for path in paths]):
         for episode in _read_episodes(path, tuple(agents), budget):
-            audit.episodes.append(episode)
-            if not episode.id:
-                continue
-            key = (episode.format, episode.id)
-            if key in first:
-                episode.problems.append(f"duplicate episode {episode.id}, first seen in {first[key]}")
-            first.setdefault(key, episode.where)
+            original = first.setdefault((episode.format, episode.id), episode) if episode.id else episode
+            if original is episode:
+                audit.episodes.append(episode)
+            elif not (episode.agrees and original.add_seat(episode)):
+                episode.problems.append(f"duplicate episode {episode.id}, first seen in {original.where}")
+                audit.episodes.append(episode)
     return audit
 
 

@@ -36,6 +36,8 @@ class Episode:
     """Why the episode has no result; empty if it has one."""
     failures: Mapping[str, str] = field(default_factory=dict)
     """The failures that ended the episode: each cause, by agent."""
+    seats: tuple[int, ...] = ()
+    """The seats whose trajectories were read, if the log has a document for each seat; otherwise ()."""
 
     def name_agents(self, names: Any, seats: int) -> None:
         """Use the log's agent names if `names` is a list of strings. Otherwise, use the user's names or else seat
@@ -44,6 +46,13 @@ class Episode:
             self.agents = tuple(names)
         elif not self.agents:
             self.agents = tuple(f"player {seat}" for seat in range(seats))
+
+    def add_seat(self, other: Episode) -> bool:
+        """Add another seat's document of the same match. Returns False if it is not one."""
+        if set(other.seats) <= set(self.seats) or (other.record, other.unfinished) != (self.record, self.unfinished):
+            return False
+        self.seats += other.seats
+        return True
 
     @property
     def agrees(self) -> bool:

@@ -38,8 +38,9 @@ def command(
 
     Supported logs: inspect_ai (.eval or .json, from tasks that gymposium-inspect played), TextArena episodes (lines in
     the format textarena-episode-1), OpenSpiel 2 trajectories (pyspiel.Trajectory(state).to_string()), and
-    kaggle-environments episodes (env.toJSON() of connectx and open_spiel_*). A file holds one JSON object, or one per
-    line. These libraries need not be installed, and nothing that a log names is imported or opened.
+    kaggle-environments episodes (env.toJSON() of connectx and open_spiel_*), and ATIF trajectories (written by
+    gymposium export). A file holds one JSON object, or one per line. These libraries need not be installed, and nothing
+    that a log names is imported or opened.
 
     gymposium's driver replays every move, failure and chance outcome, and compares the results with the log. The
     first mismatch in each episode is reported. Episodes with a mismatch are left out of the tables and of --out.

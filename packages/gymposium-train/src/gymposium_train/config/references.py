@@ -16,6 +16,7 @@ from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player, reject_person
 from gymposium.players.protocol import check_plays, check_size
 from gymposium.players.teaching import check_teaches, lists_moves
+from gymposium.records import Keep
 from gymposium.rewards.grammar import make_reward
 from gymposium.runs.loggers.make import check_installed, check_loggers
 from gymposium.tasks.tools.reader import ToolsReader
@@ -24,7 +25,6 @@ from gymposium_agents.chat.settings import TOOLS, find_reply_form, parse_options
 from gymposium_agents.chat.tokens import Message
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.files import check_target_names
-from gymposium_agents.players.synth import Keep
 from gymposium_train.config.root import AUTO_TEACHER, TrainConfig
 from gymposium_train.config.stages import PAST, SELF, check_stages
 from gymposium_train.util.processes import count_local_processes

@@ -205,6 +205,7 @@ def gymposium_commands() -> Iterable[CommandSpec]:
             ("verify", "verify", "Replay recorded matches and report differences."),
             ("review", "review", "Show the cost of each move in recorded matches."),
             ("exploit", "exploit", "Show how much a perfect adversary gains against a player."),
+            ("export", "export", "Export matches and training data in the formats of other tools."),
             ("serve-env", "serve_env", "Serve games as environments over a network."),
             ("plugins", "plugins", "List, check and write plugins."),
         )

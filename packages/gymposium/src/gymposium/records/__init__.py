@@ -26,6 +26,7 @@ from gymposium.records.replay import (
     list_unanswered,
     load_record_game,
 )
+from gymposium.records.selection import Keep, explain_rejection
 from gymposium.records.teaching import MatchSeat, recommend_in_records
 from gymposium.records.verify import (
     FileVerification,
@@ -42,6 +43,7 @@ __all__ = [
     "FORMAT",
     "Decision",
     "FileVerification",
+    "Keep",
     "MatchSeat",
     "OrderedWriter",
     "Problem",
@@ -55,6 +57,7 @@ __all__ = [
     "compare_records",
     "compress_records",
     "drop_duplicate_files",
+    "explain_rejection",
     "find_board_files",
     "find_first_difference",
     "find_match_files",

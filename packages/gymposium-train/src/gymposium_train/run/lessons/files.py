@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gymposium.errors import BadOption
-from gymposium.records import Problem, is_record_file, load_record_game, read_records
+from gymposium.records import Keep, Problem, is_record_file, load_record_game, read_records
 from gymposium.util.visible import quantity
-from gymposium_agents.players.synth import Keep, SynthData, SynthSelection, choose_per
+from gymposium_agents.players.synth import SynthData, SynthSelection, choose_per
 from gymposium_train.config import TrainConfig
 from gymposium_train.run.lessons.chats import read_chats, read_line
 from gymposium_train.run.lessons.lessons import Lesson
