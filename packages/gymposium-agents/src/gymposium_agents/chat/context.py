@@ -17,9 +17,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from gymposium.errors import BadOption, GymposiumError, UnknownName
+from gymposium.games.pictures.pixels import render_png
 from gymposium.games.protocol import Game, Observation
 from gymposium.players.protocol import Ask
 from gymposium.replies.delimiters import THOUGHT
@@ -32,6 +33,10 @@ from gymposium_agents.chat.tokens import Message, NativeReply
 
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _LAST = re.compile(r"last-([1-9][0-9]*)")
+
+Pictures = Literal["none", "image", "both"]
+"""Whether a user message has the picture of the position: not, instead of the position's text, or beside it."""
+_IN_PICTURE = "The picture shows your view of the position.\n"
 
 TRUNCATED = "<think>[TRUNCATED]</think>"
 """The placeholder for thoughts in past replies."""
@@ -51,14 +56,23 @@ class Exchange:
     """The tool calls in the reply, if the reader reads tool calls."""
     native: NativeReply | None = None
     """The reply in the form of the chat service that made it, if it has calls."""
+    picture: bytes | None = None
+    """The picture of the position, as a PNG file, or None if the message has only text."""
     results: tuple[str, ...] = ()
     """The results of the last reply's calls. They replace the user's message if that reply is part of the
     conversation."""
 
     @classmethod
-    def from_ask(cls, ask: Ask, prompt: Prompt) -> Exchange:
-        """Make the exchange of an ask, without a reply. In a retry, the message gives the reason."""
-        return cls.showing(ask.observe(prompt.style), prompt, ask.reason)
+    def from_ask(cls, ask: Ask, prompt: Prompt, pictures: Pictures = "none") -> Exchange:
+        """Make the exchange of an ask, without a reply. In a retry, the message gives the reason.
+
+        Raises `MissingExtra` for pictures without gymposium[images]."""
+        observation = ask.observe(prompt.style)
+        if pictures == "none":
+            return cls.showing(observation, prompt, ask.reason)
+        if pictures == "image":
+            observation = replace(observation, text=_IN_PICTURE)
+        return replace(cls.showing(observation, prompt, ask.reason), picture=render_png(ask.draw_picture()))
 
     @classmethod
     def showing(cls, observation: Observation, prompt: Prompt, reason: str | None = None) -> Exchange:
@@ -153,7 +167,10 @@ def _list_opening_messages(exchange: Exchange, before: Sequence[Message]) -> Seq
     message."""
     if exchange.results and before and before[-1].get("tool_calls"):
         return [{"role": "tool", "content": text} for text in exchange.results]
-    return [{"role": "user", "content": exchange.later if before else exchange.first}]
+    message: Message = {"role": "user", "content": exchange.later if before else exchange.first}
+    if exchange.picture is not None:
+        message["picture"] = exchange.picture
+    return [message]
 
 
 def list_template_tools(how: Reader, game: Game) -> tuple[Tool, ...]:

@@ -62,7 +62,9 @@ class PlayerSettings:
 
     def __post_init__(self) -> None:
         if self.style not in ("full", "compact"):
-            raise BadOption(f"Invalid prompt={self.style!r}. Use full or compact.")
+            raise BadOption(
+                f"Invalid prompt={self.style!r}. Use full or compact, or image or both for a player api:MODEL."
+            )
         find_reply_form(self.reply)  # raises for an unknown name, as does the next line
         parse_context(self.context)
         if not _is_number(self.max_tokens, int) or self.max_tokens < 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,6 +38,10 @@ def write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
             written += native.items
             continue
         one: dict[str, Any] = {"role": message["role"], "content": message["content"]}
+        if picture := message.get("picture"):
+            url = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+            shown = {"type": "image_url", "image_url": {"url": url}}
+            one["content"] = [shown, {"type": "text", "text": message["content"]}]
         if calls := message.get("tool_calls", ()):
             one["content"] = message["content"] or None
             one["tool_calls"] = [

@@ -10,18 +10,20 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from typing import cast
 
 from gymposium.errors import BadOption
-from gymposium.games.protocol import Style
+from gymposium.games.protocol import Game, Style
 from gymposium.players.identity import Identity
 from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader
+from gymposium.tasks.tools import list_tools
 from gymposium.tasks.tools.dialects import DIALECTS
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.streams import stream
 from gymposium.util.user_file import load_user_file
-from gymposium_agents.chat.context import Exchange, describe_full_context, list_template_tools, parse_context
+from gymposium_agents.chat.context import Exchange, Pictures, describe_full_context, list_template_tools, parse_context
 from gymposium_agents.chat.settings import (
     TOOLS,
     PlayerSettings,
@@ -60,9 +62,15 @@ class ApiPlayer:
     services honor seeds, and a service may later run another model under the same name."""
 
     def __init__(
-        self, name: str, engine: ChatEngine, settings: PlayerSettings, service: ApiSettings | None = None
+        self,
+        name: str,
+        engine: ChatEngine,
+        settings: PlayerSettings,
+        service: ApiSettings | None = None,
+        pictures: Pictures = "none",
     ) -> None:
-        """`service` describes the service behind the engine, or None for an engine without one.
+        """`service` describes the service behind the engine, or None for an engine without one. `pictures` says whether
+        the model sees pictures of positions.
 
         Raises `BadOption` for tool calls in a template's form."""
         form = find_reply_form(settings.reply)
@@ -73,6 +81,7 @@ class ApiPlayer:
         self.name = name
         self.service = service
         self.engine = engine
+        self.pictures: Pictures = pictures
         self.style: Style = settings.style
         self.reader: Reader = choose_reader_for(form, settings.reading)
         self.context = parse_context(settings.context)
@@ -87,9 +96,15 @@ class ApiPlayer:
             "temperature": None if own else self.sampling.temperature,
             "max_tokens": self.sampling.max_tokens,
             "context": self.context.name,
+            **({} if self.pictures == "none" else {"prompt": self.pictures}),
             **({} if self.service is None else self.service.decoding),
         }
         return Identity(facts=facts, decoding=decoding)
+
+    def check_game(self, game: Game) -> None:
+        """Raise `BadOption` for pictures in a game with tools, whose results are text."""
+        if self.pictures != "none" and list_tools(game):
+            raise BadOption(f"prompt={self.pictures} is only for games without tools. Use prompt=full in {game.name}.")
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return wait_for_results([self.submit(ask) for ask in asks])
@@ -97,7 +112,7 @@ class ApiPlayer:
     def submit(self, ask: Ask) -> Future[Reply]:
         """Start the reply to one ask. Cancelling the future cancels the request."""
         past: list[Exchange] = ask.memory.setdefault("exchanges", [])
-        now = Exchange.from_ask(ask, get_prompt(ask.game, self.style, self.reader))
+        now = Exchange.from_ask(ask, get_prompt(ask.game, self.style, self.reader), self.pictures)
         messages = self.context.messages(past, now)
         seed = stream(ask.seed, "sampling", ask.seat, ask.turn).getrandbits(31)
         began = time.monotonic()
@@ -168,8 +183,13 @@ def make_api_player(model: str, options: str | None = None) -> ApiPlayer:
     from gymposium_agents.engines.chat_api import OpenAIChatEngine
 
     name = f"api:{model}" + (f"?{options}" if options else "")
-    service, settings = read_options(model, parse_options(options))
-    return ApiPlayer(name, OpenAIChatEngine(service), settings, service)
+    values = parse_options(options)
+    pictures: Pictures = "none"
+    if (prompt := values.get("prompt")) in ("image", "both"):
+        pictures = cast(Pictures, prompt)
+        values["prompt"] = "full"
+    service, settings = read_options(model, values)
+    return ApiPlayer(name, OpenAIChatEngine(service), settings, service, pictures)
 
 
 def read_options(model: str, options: Mapping[str, str]) -> tuple[ApiSettings, PlayerSettings]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from gymposium.games.pictures import Picture
     from gymposium.players.identity import Identity
 
 T = TypeVar("T")
@@ -218,6 +219,12 @@ class Ask:
         if self._legal is None and observation.legal_moves is not None:
             self._legal = observation.legal_moves.copy()
         return observation
+
+    def draw_picture(self) -> Picture:
+        """Return a picture of the position, showing only what the seat may see. Without one, it shows the text."""
+        from gymposium.games.pictures.pixels import draw_position  # imported late, because few players see
+
+        return self._context.look(lambda match: draw_position(match, self.seat))
 
     @property
     def rng(self) -> random.Random:
