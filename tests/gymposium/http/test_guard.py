@@ -123,6 +123,8 @@ def test_token_is_required(start) -> None:
     assert ask(port, Authorization="Bearer s3crét").status == 401
     assert ask(port, path="/?token=s3cret").status == 401  # addresses stand in logs
     assert ask(port, Authorization="bearer s3cret").status == 200
+    assert ask(port, **{"X-Api-Key": "s3cret"}).status == 200  # as Anthropic's clients send it
+    assert ask(port, **{"X-Api-Key": "wrong"}).code == "wrong_token"
     assert ask(port, path="/open").status == 200
 
 

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Scope
 
 from gymposium.errors import GymposiumError
 from gymposium.http.guard import ApiGuard
-from gymposium.http.requests import RequestRefusal
+from gymposium.http.requests import ErrorFormat, RequestRefusal, format_openai_error
 
 
 def build_api(
@@ -23,24 +23,30 @@ def build_api(
     names: Iterable[str] = (),
     token: str | None = None,
     needs_token: Callable[[Scope], bool] = lambda scope: True,
+    format_error: ErrorFormat = lambda path, refusal: format_openai_error(refusal),
 ) -> ASGIApp:
     """Build an application with these routes behind an `ApiGuard` with `names`, `token` and `needs_token`.
 
-    `RequestRefusal` and other errors become responses in OpenAI's error format. Unexpected exceptions from a route are
-    logged, but not shown to the client."""
-    handlers: dict[Any, Any] = dict.fromkeys((RequestRefusal, HTTPException, GymposiumError, Exception), _handle_error)
+    `RequestRefusal` and other errors become responses in OpenAI's error format, or that of `format_error`. Unexpected
+    exceptions from a route are logged, but not shown to the client."""
+
+    def handle_error(request: Request, error: Exception) -> Response:
+        refusal = _make_refusal(request, error)
+        return refusal.response(format_error(request.url.path, refusal))
+
+    handlers: dict[Any, Any] = dict.fromkeys((RequestRefusal, HTTPException, GymposiumError, Exception), handle_error)
     app = Starlette(routes=routes, exception_handlers=handlers)
-    return ApiGuard(app, names=names, token=token, needs_token=needs_token)
+    return ApiGuard(app, names=names, token=token, needs_token=needs_token, format_error=format_error)
 
 
-def _handle_error(request: Request, error: Exception) -> Response:
+def _make_refusal(request: Request, error: Exception) -> RequestRefusal:
     match error:
         case RequestRefusal():
-            return error.response()
+            return error
         case HTTPException():
             why = f"{request.method} {request.url.path}: {error.detail}."
             code = "bad_request" if error.status_code == 400 else "no_such_route"
-            return RequestRefusal(error.status_code, code, why).response()
+            return RequestRefusal(error.status_code, code, why)
         case GymposiumError() if error.is_actionable:
-            return RequestRefusal(400, "bad_request", str(error)).response()
-    return RequestRefusal(500, "failed", "The server failed at this request; its log says why.").response()
+            return RequestRefusal(400, "bad_request", str(error))
+    return RequestRefusal(500, "failed", "The server failed at this request; its log says why.")

@@ -18,12 +18,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gymposium.http.bodies import MOST_BYTES, PARSED, SECONDS, has_body, read_body, replay_body
 from gymposium.http.requests import (
+    ErrorFormat,
     RequestRefusal,
     check_host,
     check_origin,
+    format_openai_error,
     is_same_token,
     list_allowed_hosts,
-    read_bearer_token,
+    read_client_token,
 )
 from gymposium.util.strict_json import parse_bounded_json
 
@@ -40,7 +42,7 @@ class ApiGuard:
     | 400 | a body that is not strict JSON, or nested too deeply |
 
     `gymposium.http.bodies.read_json_object` returns the body of a request that passed. A rejection's body is `{"error":
-    {"message", "type", "code"}}`, as in OpenAI's API.
+    {"message", "type", "code"}}`, as in OpenAI's API, unless `format_error` gives another.
     """
 
     def __init__(
@@ -52,16 +54,18 @@ class ApiGuard:
         needs_token: Callable[[Scope], bool] = lambda scope: True,
         most: int = MOST_BYTES,
         seconds: float = SECONDS,
+        format_error: ErrorFormat = lambda path, refusal: format_openai_error(refusal),
     ) -> None:
         """`names` are the allowed hosts in addition to loopback.
 
-        With a `token`, requests need `Authorization: Bearer …`. A websocket may use `?token=…` instead, because not
-        every client can set its headers. `needs_token` returns False for requests that the application authenticates
-        itself. `most` (bytes) and `seconds` limit a body."""
+        With a `token`, requests need `Authorization: Bearer …` or `X-Api-Key: …`. A websocket may use `?token=…`
+        instead, because not every client can set its headers. `needs_token` returns False for requests that the
+        application authenticates itself. `most` (bytes) and `seconds` limit a body."""
         self._app = app
         self._hosts = list_allowed_hosts(names)
         self._token, self._needs_token = token, needs_token
         self._most, self._seconds = most, seconds
+        self._format_error = format_error
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -76,7 +80,8 @@ class ApiGuard:
                 body = await read_body(headers, receive, most=self._most, seconds=self._seconds)
                 scope[PARSED], receive = _parse_json(body), replay_body(body, receive)
         except RequestRefusal as refused:
-            await _refuse(refused.response(), scope, receive, send)
+            response = refused.response(self._format_error(scope["path"], refused))
+            await _refuse(response, scope, receive, send)
         except ClientDisconnect:
             return
         else:
@@ -85,7 +90,7 @@ class ApiGuard:
     def _check_token(self, scope: Scope, headers: Headers) -> None:
         if self._token is None or not self._needs_token(scope):
             return
-        given = read_bearer_token(headers)
+        given = read_client_token(headers)
         if not given and scope["type"] == "websocket":
             given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[-1]
         if not is_same_token(given, self._token):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ipaddress
 import json
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -29,17 +30,25 @@ class RequestRefusal(GymposiumError):
         super().__init__(why)
         self.status, self.code, self.param = status, code, param
 
-    def response(self) -> Response:
-        """Return the response in OpenAI's error format."""
-        kind = _TYPES.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
-        error = {"message": str(self), "type": kind, "param": self.param, "code": self.code}
+    def response(self, body: Mapping[str, Any] | None = None) -> Response:
+        """Return the response with this body, by default in OpenAI's error format."""
         headers = {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
         if self.retry_after is not None:
             headers["Retry-After"] = str(self.retry_after)
         if self.status in (408, 413):
             headers["Connection"] = "close"  # the rest of the body is not read
         # in ASCII: the message may name a field with a lone surrogate, which UTF-8 cannot encode
-        return Response(json.dumps({"error": error}), self.status, headers, "application/json")
+        return Response(json.dumps(body or format_openai_error(self)), self.status, headers, "application/json")
+
+
+ErrorFormat = Callable[[str, RequestRefusal], Mapping[str, Any]]
+"""Returns the body of the response to a rejected request, given the request's path."""
+
+
+def format_openai_error(refusal: RequestRefusal) -> dict[str, Any]:
+    """Return the body of a refusal in OpenAI's error format."""
+    kind = _TYPES.get(refusal.status, "server_error" if refusal.status >= 500 else "invalid_request_error")
+    return {"error": {"message": str(refusal), "type": kind, "param": refusal.param, "code": refusal.code}}
 
 
 def is_loopback(host: str) -> bool:
@@ -77,6 +86,11 @@ def check_origin(scope: Scope, headers: Headers) -> None:
             "foreign_origin",
             f"This request comes from another site, {origins[0][:80]!r}. Open the printed address.",
         )
+
+
+def read_client_token(headers: Headers) -> str:
+    """Return the token that a client sends as `Authorization: Bearer …`, or as `X-Api-Key` like Anthropic's, or ""."""
+    return read_bearer_token(headers) or headers.get("x-api-key", "")
 
 
 def read_bearer_token(headers: Headers) -> str:
