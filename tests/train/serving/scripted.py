@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.agents.serving.scripted import Break, Script
 
@@ -24,6 +25,19 @@ from .serving import begin, service_in
 
 MAX_TOKENS = 200
 """Maximum number of tokens of a reply."""
+TOOLS: Any = [
+    {
+        "type": "function",
+        "function": {
+            "name": "look_up",
+            "description": "Look up the number of a word.",
+            "parameters": {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]},
+        },
+    }
+]
+CALLS = [Call("look_up", {"word": word}) for word in ("a", "é", "c")]
+GROWN = ["fresh", "grown", "grown", "grown"]
+"""How the prompts of four turns with calls begin."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,9 @@ class ServedSession:
     def rows(self) -> int:
         """The number of rows of tokens that the session is."""
         return len(make_token_rows([turn.tokens for turn in sort_by_rows(self.turns())]))
+
+
+Serve = Callable[..., AbstractContextManager[ServedSession]]
 
 
 @contextmanager

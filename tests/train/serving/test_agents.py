@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.agents.conftest import family_tokenizer  # noqa: F401
 from transformers import PreTrainedTokenizerFast
 
 from gymposium.tasks.tools import Call
@@ -69,7 +68,7 @@ def test_episode_is_one_row(
     agent: str,
     thoughts: bool,
     stream: bool,
-    family_tokenizer: Callable[[str], PreTrainedTokenizerFast],  # noqa: F811
+    family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
     tmp_path: Path,
 ) -> None:
     chat = Chat(family_tokenizer("qwen3" if thoughts else "qwen2.5"), thinking=thoughts)
@@ -85,7 +84,7 @@ def test_episode_is_one_row(
 def test_episode_with_library_settings_is_one_row(
     agent: str,
     stream: bool,
-    family_tokenizer: Callable[[str], PreTrainedTokenizerFast],  # noqa: F811
+    family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
     tmp_path: Path,
 ) -> None:
     chat = Chat(family_tokenizer("qwen2.5"))
@@ -103,7 +102,7 @@ def test_episode_with_library_settings_is_one_row(
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 def test_smolagents_text_calls_make_a_row_per_turn(
     stream: bool,
-    family_tokenizer: Callable[[str], PreTrainedTokenizerFast],  # noqa: F811
+    family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
     tmp_path: Path,
 ) -> None:
     chat = Chat(family_tokenizer("qwen2.5"))

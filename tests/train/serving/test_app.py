@@ -19,6 +19,7 @@ from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
 from gymposium_train.serving.app import Api, needs_token, stream_status_events
 from gymposium_train.serving.checkpoints import ServedCheckpoints
+from gymposium_train.serving.completions import format_error
 from gymposium_train.serving.model_app import ModelApi
 from gymposium_train.serving.service import Service
 from gymposium_train.serving.settings import SessionSettings
@@ -165,14 +166,15 @@ def test_errors_name_the_invalid_field(path: str, body: Any, param: str, ask: As
     ("path", "advice"),
     [
         ("/v1/nothing", "Completions are at the base_url"),
-        ("/v1/responses", 'set_default_openai_api("chat_completions")'),
-        ("/s/x/v1/responses", "use_responses_api=False"),
-        ("/s/x/v1/messages", "Anthropic"),
+        ("/v1/responses", "Completions are at the base_url of a session"),
+        ("/s/x/responses", "must end in /v1"),
+        ("/s/x/v1/v1/messages", "Give them the base_url without its /v1"),
+        ("/s/x/v1/v1/messages/count_tokens", "Give them the base_url without its /v1"),
         ("/s/x/v1/completions", "client.chat.completions.create"),
         ("/s/x/chat/completions", "must end in /v1"),
     ],
 )
-def test_paths_of_other_apis_suggest_settings(ask: Ask, path: str, advice: str) -> None:
+def test_wrong_paths_suggest_the_address(ask: Ask, path: str, advice: str) -> None:
     response = ask("POST", path, HELLO)
     assert response.status_code == 404
     message = response.json()["error"]["message"]
@@ -229,15 +231,14 @@ def test_long_messages_are_refused_before_tokenization(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("path", "advice"),
     [
-        ("/v1/responses", 'set_default_openai_api("chat_completions")'),
-        ("/v1/messages", "Anthropic"),
+        ("/v1/v1/messages", "Give them the base_url without its /v1"),
         ("/v1/completions", "client.chat.completions.create"),
         ("/chat/completions", "must end in /v1"),
         ("/models", "must end in /v1"),
         ("/nothing", "Completions are at /v1/chat/completions"),
     ],
 )
-def test_model_only_api_also_suggests_settings(player: LanguageModelPlayer, path: str, advice: str) -> None:
+def test_model_only_api_also_suggests_the_address(player: LanguageModelPlayer, path: str, advice: str) -> None:
     async def sent() -> httpx.Response:
         transport = httpx.ASGITransport(build_api(ModelApi(player, "tiny", 0, strict=False).routes()))  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as client:
@@ -246,6 +247,47 @@ def test_model_only_api_also_suggests_settings(player: LanguageModelPlayer, path
     response = asyncio.run(sent())
     assert response.status_code == 404
     assert advice in response.json()["error"]["message"]
+
+
+def test_anthropic_paths_have_errors_in_its_form(player: LanguageModelPlayer) -> None:
+    routes = ModelApi(player, "tiny", 0, strict=False).routes()
+    app = build_api(routes, token="right", needs_token=needs_token, format_error=format_error)
+
+    async def send(path: str, key: str, **more: Any) -> httpx.Response:
+        transport = httpx.ASGITransport(app)  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as client:
+            return await client.post(path, headers={"x-api-key": key}, **more)
+
+    for path, key, more, status, kind in [
+        ("/v1/messages", "wrong", {"json": HELLO}, 401, "authentication_error"),
+        ("/v1/messages/count_tokens", "", {"json": HELLO}, 401, "authentication_error"),
+        ("/v1/v1/messages", "right", {"json": HELLO}, 404, "not_found_error"),
+        ("/v1/messages", "right", {"content": b"hello"}, 415, "invalid_request_error"),
+        ("/v1/messages", "right", {"json": {**HELLO, "system": "x" * 5 * 2**20}}, 413, "request_too_large"),
+    ]:
+        response = asyncio.run(send(path, key, **more))
+        told = response.json()
+        assert (response.status_code, told["type"], told["error"]["type"]) == (status, "error", kind)
+    assert asyncio.run(send("/v1/messages", "right", json=HELLO)).json()["type"] == "message"
+
+
+def test_other_dialects_report_overridden_fields_by_their_names(ask: Ask, service: Service) -> None:
+    session = begin_session(ask)
+    for path, fields, reported in [
+        (
+            "messages",
+            {"messages": HELLO["messages"], "thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}},
+            "thinking, output_config.effort",
+        ),
+        (
+            "responses",
+            {"input": "hello", "top_p": 0.5, "text": {"format": {"type": "json_object"}}},
+            "top_p, text.format",
+        ),
+    ]:
+        response = ask("POST", f"{make_path(session)}/{path}", fields)
+        assert response.headers["x-gymposium-overridden"] == reported
+        assert service.file.turns(session["id"])[-1].data["overridden"] == reported.split(", ")
 
 
 def test_secret_opens_only_its_own_session(ask: Ask) -> None:

@@ -4,49 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
-from tests.agents.conftest import family_tokenizer  # noqa: F401
 from tests.agents.serving.scripted import Break
-from transformers import PreTrainedTokenizerFast
 
-from gymposium.tasks.tools import Call
 from gymposium_agents.chat.chat import Chat
-from gymposium_agents.models.small import make_prose_tokenizer
 
-from .scripted import MAX_TOKENS, ServedSession, served
-
-TOOLS: Any = [
-    {
-        "type": "function",
-        "function": {
-            "name": "look_up",
-            "description": "Look up the number of a word.",
-            "parameters": {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]},
-        },
-    }
-]
-CALLS = [Call("look_up", {"word": word}) for word in ("a", "é", "c")]
-GROWN = ["fresh", "grown", "grown", "grown"]
-
-Serve = Callable[..., AbstractContextManager[ServedSession]]
-
-
-@pytest.fixture
-def chat(request: pytest.FixtureRequest, family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> Chat:  # noqa: F811
-    family = getattr(request, "param", "qwen2.5")
-    return Chat(make_prose_tokenizer(["the sum of words"], 600) if family == "small" else family_tokenizer(family))
-
-
-@pytest.fixture
-def serve(chat: Chat, tmp_path: Path) -> Serve:
-    """`serve(*replies)` serves one session with these replies."""
-    return lambda *replies: served(chat, replies, tmp_path)
+from .scripted import CALLS, GROWN, MAX_TOKENS, TOOLS, Serve, ServedSession
 
 
 def make_client(session: ServedSession, **options: Any) -> openai.OpenAI:
@@ -196,7 +162,7 @@ def test_server_limit_caps_max_tokens(serve: Serve) -> None:
 def test_refused_requests_raise_and_are_not_retried(stream: bool, serve: Serve) -> None:
     with serve() as session, make_client(session) as client:
         complete = client.chat.completions.create
-        with pytest.raises(openai.BadRequestError, match="n: 2 would change") as refused:
+        with pytest.raises(openai.BadRequestError, match="n: 2 is not supported") as refused:
             complete(model="policy", messages=user("Tell."), n=2, stream=stream)
         assert refused.value.code == "bad_request"
         with pytest.raises(openai.BadRequestError, match="End the session with truncated") as refused:

@@ -33,7 +33,7 @@ def gymposium_commands() -> Iterable[CommandSpec]:
     )
     yield CommandSpec(
         name="serve",
-        summary="Serve a model to external agents through an OpenAI-compatible API, and train it on their sessions.",
+        summary="Serve a model to agents through the APIs of OpenAI and Anthropic, and train it on their sessions.",
         entry_point="gymposium_train.cli.serve:command",
         order=23,
     )

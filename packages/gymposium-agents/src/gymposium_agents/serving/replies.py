@@ -1,12 +1,13 @@
-"""OpenAI-compatible replies: whole answers, and chunks of a stream."""
+"""OpenAI-compatible replies: whole answers, and streams of chunks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gymposium.http.requests import RequestRefusal, format_openai_error
 from gymposium.replies.thoughts import find_leading_thoughts
 from gymposium.tasks.tools.calls import format_calls
 from gymposium.tasks.tools.reader import ToolsReader
@@ -26,13 +27,28 @@ class ParsedReply:
     """The thoughts before the message, with their delimiters. Empty without thoughts."""
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The beginning of a streamed answer, known before its content."""
+
+    head: Mapping[str, Any]
+    """The answer's `id`, `created` and `model`."""
+    prompt: int
+    """The number of prompt tokens."""
+    thoughts: str
+    """The thoughts before the content, without delimiters."""
+
+
+StreamPart = Begun | str | Mapping[str, Any]
+"""A part of a streamed answer: the beginning, then pieces of content, then the whole answer."""
+
+
 def parse_reply(request: CompletionRequest, chat: Chat, completion: Completion) -> ParsedReply:
     """Parse the reply to a request. Tool calls are read in the dialect of the chat template, with the text before them
     as content. Text after them is not read as a call. A reply without calls becomes content unchanged, up to a stop
     text. The same holds for a reply with half of a surrogate pair in a call, which no answer can contain."""
     text = chat.read(completion.ids)
-    ends = [at for stop in request.stop if (at := text.find(stop, len(chat.opened))) >= 0]
-    text = text[: min(ends, default=len(text))]
+    text = text[: _find_stop(request, chat, text)[0]]
     _, _, behind = find_leading_thoughts(text) or (0, 0, 0)
     thoughts, content = text[:behind], text[behind:]
     if request.tools and chat.dialect is not None and completion.finish_reason == "stop":
@@ -44,6 +60,13 @@ def parse_reply(request: CompletionRequest, chat: Chat, completion: Completion) 
     return ParsedReply({"role": "assistant", "content": content}, thoughts)
 
 
+def _find_stop(request: CompletionRequest, chat: Chat, text: str) -> tuple[int, str | None]:
+    """Return the index of the first stop text in a reply, and the stop text. Returns the reply's length and None
+    without one."""
+    found = ((text.find(stop, len(chat.opened)), stop) for stop in request.stop)
+    return min(((at, stop) for at, stop in found if at >= 0), default=(len(text), None))
+
+
 def make_answer(
     request: CompletionRequest,
     chat: Chat,
@@ -53,7 +76,8 @@ def make_answer(
     prompt: int,
 ) -> dict[str, Any]:
     """Return the whole answer to a request, a `chat.completion` object. `head` has its `id`, `created` and `model`.
-    `prompt` is the number of prompt tokens."""
+    `prompt` is the number of prompt tokens. A stop text that ended the reply is its choice's `stop_reason`, as in
+    vLLM's API."""
     called = "tool_calls" in said.message
     choice: dict[str, Any] = {
         "index": 0,
@@ -61,6 +85,8 @@ def make_answer(
         "finish_reason": "tool_calls" if called else completion.finish_reason,
         "logprobs": {"content": list_logprobs(chat, completion), "refusal": None} if request.logprobs else None,
     }
+    if request.stop and (stop := _find_stop(request, chat, chat.read(completion.ids))[1]) is not None:
+        choice["stop_reason"] = stop
     usage = count_usage(prompt, completion)
     return {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
 
@@ -99,29 +125,46 @@ def list_logprobs(chat: Chat, completion: Completion) -> list[dict[str, Any]]:
     ]
 
 
-def make_last_chunks(answered: Mapping[str, Any], request: CompletionRequest, shown: str) -> list[dict[str, Any]]:
-    """Return the chunks at the end of an answer's stream: content after the part already `shown`, the finish reason,
-    and token counts if requested."""
-    (choice,) = answered["choices"]
-    message = choice["message"]
-    deltas: list[dict[str, Any]] = [] if shown else [{"role": "assistant", "content": ""}]
-    if reasoning := message.get("reasoning_content"):
-        deltas.append({"reasoning_content": reasoning})
-    if rest := (message["content"] or "").removeprefix(shown):
-        deltas.append({"content": rest})
-    if calls := message.get("tool_calls"):
-        deltas.append({"tool_calls": [{"index": number, **call} for number, call in enumerate(calls)]})
-    made = [make_chunk(answered, delta) for delta in deltas]
-    last = make_chunk(answered, {}, choice["finish_reason"])
-    last["choices"][0]["logprobs"] = choice["logprobs"]
-    made.append(last)
-    if request.usage:
-        made.append({**make_chunk(answered, {}), "choices": [], "usage": answered["usage"]})
-    return made
+class ChatStream:
+    """Writes a streamed answer as server-sent events with `chat.completion.chunk` objects."""
+
+    def __init__(self, request: CompletionRequest) -> None:
+        self._usage = request.usage
+
+    def write(self, part: StreamPart) -> Iterator[str]:
+        """Yield the events of the next part."""
+        match part:
+            case Begun():
+                self._head = part.head
+                yield self._write_delta({"role": "assistant", "content": ""})
+                if part.thoughts:
+                    yield self._write_delta({"reasoning_content": part.thoughts})
+            case str():
+                yield self._write_delta({"content": part})
+            case _:
+                (choice,) = part["choices"]
+                if calls := choice["message"].get("tool_calls"):
+                    yield self._write_delta({"tool_calls": [{"index": n, **call} for n, call in enumerate(calls)]})
+                last = self._make_chunk({}, choice["finish_reason"])
+                last["choices"][0]["logprobs"] = choice["logprobs"]
+                yield format_event(last)
+                if self._usage:
+                    yield format_event({**self._make_chunk({}), "choices": [], "usage": part["usage"]})
+                yield format_event("[DONE]")
+
+    def fail(self, refusal: RequestRefusal) -> str:
+        """Return the event of an error after the first part."""
+        return format_event(format_openai_error(refusal))
+
+    def _write_delta(self, delta: Mapping[str, Any]) -> str:
+        return format_event(self._make_chunk(delta))
+
+    def _make_chunk(self, delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
+        choice = {"index": 0, "delta": dict(delta), "finish_reason": finish, "logprobs": None}
+        return {**self._head, "object": "chat.completion.chunk", "choices": [choice]}
 
 
-def make_chunk(head: Mapping[str, Any], delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
-    """Return one chunk of a stream. `head` has the answer's `id`, `created` and `model`."""
-    choice = {"index": 0, "delta": dict(delta), "finish_reason": finish, "logprobs": None}
-    names = ("id", "created", "model")
-    return {**{name: head[name] for name in names}, "object": "chat.completion.chunk", "choices": [choice]}
+def format_event(data: Any, name: str | None = None) -> str:
+    """Return a server-sent event with JSON, or with a text."""
+    text = data if isinstance(data, str) else json.dumps(data, separators=(",", ":"))
+    return f"data: {text}\n\n" if name is None else f"event: {name}\ndata: {text}\n\n"

@@ -88,6 +88,15 @@ class BadRequest(RequestRefusal, ValueError):
 
     def __init__(self, field: str, why: str, code: str = "bad_request") -> None:
         super().__init__(400, code, f"{field}: {why}", field)
+        self._field, self._why = field, why
+
+    def rename_field(self, names: Mapping[str, str]) -> BadRequest:
+        """Return the error of a request that was translated. `names` maps fields to their names in the request,
+        including those of fields inside them."""
+        field = self._field
+        inside = (name for name in names if field == name or field.startswith((f"{name}.", f"{name}[")))
+        prefix = max(inside, key=len, default="")
+        return BadRequest(names.get(prefix, "") + field[len(prefix) :], self._why, self.code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +125,7 @@ class CompletionRequest:
         """Read the request in a JSON body. With `strict`, fields that would change the distribution of replies are
         refused, not overridden. Raises `BadRequest` for a missing, invalid or refused field."""
         if not isinstance(body, Mapping):
-            raise BadRequest("body", f"give a JSON object with the field messages, not {_format_value(body)}.")
+            raise BadRequest("body", f"give a JSON object with the field messages, not {format_value(body)}.")
         given = {name: value for name, value in body.items() if value is not None}
         overridden = check_parameters(given, PARAMETERS, strict=strict)
         _check_format(given.get("response_format", {"type": "text"}))
@@ -124,9 +133,9 @@ class CompletionRequest:
         options = given.get("stream_options", {})
         if not isinstance(options, Mapping):
             raise BadRequest(
-                "stream_options", f'give an object, such as {{"include_usage": true}}, not {_format_value(options)}.'
+                "stream_options", f'give an object, such as {{"include_usage": true}}, not {format_value(options)}.'
             )
-        given_tools = _read_list("tools", given.get("tools", []))
+        given_tools = read_list("tools", given.get("tools", []))
         if len(given_tools) > MOST_TOOLS:
             raise BadRequest("tools", f"{len(given_tools)} are too many. Give at most {MOST_TOOLS}.")
         tools = tuple(_read_tools(given_tools))
@@ -135,7 +144,7 @@ class CompletionRequest:
         if any(tool["function"].get("strict") for tool in given_tools):
             overridden += ("tools.strict",)
         return cls(
-            messages=_read_messages(_read_list("messages", given.get("messages"))),
+            messages=_read_messages(read_list("messages", given.get("messages"))),
             tools=tools if _allows_calls(given.get("tool_choice", "auto")) else (),
             max_tokens=min(limits, default=None),
             stop=_read_stops(given.get("stop", [])),
@@ -153,17 +162,17 @@ def check_parameters(given: Mapping[str, Any], parameters: Mapping[str, Paramete
     for name, value in given.items():
         if re.fullmatch(r"[\w.-]{1,64}", name, re.ASCII) is None:
             raise BadRequest("body", f"{ascii(name)[:80]} is not the name of a field. Omit it.")
-        _check_unicode(name, value)
+        check_unicode(name, value)
         parameter = parameters.get(name, _RUN)
         if parameter.policy == "honored" or value in parameter.neutral:
             continue
         if parameter.policy == "refused":
-            raise BadRequest(name, f"{_format_value(value)} is not supported. {parameter.fix}")
+            raise BadRequest(name, f"{format_value(value)} is not supported. {parameter.fix}")
         if strict and parameter.strict:
             only = " or ".join(map(str, parameter.neutral))
             fix = f"Leave it at {only}." if only else "Omit it."
             raise BadRequest(
-                name, f"{_format_value(value)} would change the replies, which this strict server refuses. {fix}"
+                name, f"{format_value(value)} would change the replies, which this strict server refuses. {fix}"
             )
         overridden.append(name)
     if sum(name not in parameters for name in overridden) > MOST_UNKNOWN:
@@ -178,7 +187,7 @@ def _check_format(given: Any) -> None:
             return
     raise BadRequest(
         "response_format",
-        f"{_format_value(given)} is not supported. Give the type text, json_object or json_schema.",
+        f"{format_value(given)} is not supported. Give the type text, json_object or json_schema.",
     )
 
 
@@ -191,7 +200,7 @@ def _allows_calls(given: Any) -> bool:
             return True
     raise BadRequest(
         "tool_choice",
-        f"{_format_value(given)} is not supported. Give none, auto, required, or one function of the tools.",
+        f"{format_value(given)} is not supported. Give none, auto, required, or one function of the tools.",
     )
 
 
@@ -208,7 +217,7 @@ def _read_messages(given: Sequence[Any]) -> tuple[Message, ...]:
     for number, one in enumerate(given):
         where = f"messages[{number}]"
         if not isinstance(one, Mapping) or not any(one.get("role") == role for role in _ROLES):
-            raise BadRequest(where, f"give an object with a role ({', '.join(_ROLES)}), not {_format_value(one)}.")
+            raise BadRequest(where, f"give an object with a role ({', '.join(_ROLES)}), not {format_value(one)}.")
         role = _ROLES[one["role"]]
         message: Message = {"role": role, "content": _read_text(f"{where}.content", one.get("content"))}
         if role == "tool":
@@ -216,7 +225,7 @@ def _read_messages(given: Sequence[Any]) -> tuple[Message, ...]:
             if name not in waiting:
                 raise BadRequest(
                     f"{where}.tool_call_id",
-                    f"{_format_value(name)} is not the id of an unanswered call. Waiting: "
+                    f"{format_value(name)} is not the id of an unanswered call. Waiting: "
                     f"{', '.join(waiting) or 'none'}.",
                 )
             results[name] = message
@@ -229,7 +238,7 @@ def _read_messages(given: Sequence[Any]) -> tuple[Message, ...]:
             raise BadRequest(
                 where, f"the results of earlier calls must come first: {missing}. Insert them before this message."
             )
-        if role == "assistant" and (made := _read_list(f"{where}.tool_calls", one.get("tool_calls") or [])):
+        if role == "assistant" and (made := read_list(f"{where}.tool_calls", one.get("tool_calls") or [])):
             if len(made) > MOST_MESSAGES:
                 why = f"{len(made)} are too many, because each needs a message. Give at most {MOST_MESSAGES}."
                 raise BadRequest(f"{where}.tool_calls", why)
@@ -242,7 +251,7 @@ def _read_messages(given: Sequence[Any]) -> tuple[Message, ...]:
     if waiting:
         raise BadRequest(
             "messages",
-            f"the results of these calls are missing: {', '.join(waiting)}. Append one tool message for each.",
+            f"the results of these calls are missing: {', '.join(waiting)}. Append one result for each.",
         )
     if messages[-1]["role"] == "assistant":
         raise BadRequest(
@@ -264,7 +273,7 @@ def _read_text(where: str, content: Any) -> str:
                 return "".join(map(str, texts))
     raise BadRequest(
         where,
-        f"{_format_value(content)} is not text or a list of text parts. Images and sound are not supported. Give text.",
+        f"{format_value(content)} is not text or a list of text parts. Images and sound are not supported. Give text.",
     )
 
 
@@ -283,17 +292,17 @@ def _read_call(where: str, given: Any) -> tuple[str, Call]:
                 raise BadRequest(
                     f"{where}.function.arguments", f"invalid JSON ({error}). Send a JSON object as text."
                 ) from None
-            _check_unicode(f"{where}.function.arguments", values)
+            check_unicode(f"{where}.function.arguments", values)
             if isinstance(values, dict):
                 return name, Call(tool, values)
             raise BadRequest(
                 f"{where}.function.arguments",
-                f'give a JSON object as text, such as "{{}}", not {_format_value(arguments)}.',
+                f'give a JSON object as text, such as "{{}}", not {format_value(arguments)}.',
             )
     raise BadRequest(
         where,
         f'give {{"id": "…", "type": "function", "function": {{"name": "…", "arguments": "{{…}}"}}}}, not '
-        f"{_format_value(given)}.",
+        f"{format_value(given)}.",
     )
 
 
@@ -328,43 +337,43 @@ def _read_tool(where: str, given: Any) -> Tool:
                     raise BadRequest(f"{where}.function", f"{error}.") from None
     raise BadRequest(
         where,
-        f'give {{"type": "function", "function": {{"name": "…", "parameters": {{…}}}}}}, not {_format_value(given)}.',
+        f'give {{"type": "function", "function": {{"name": "…", "parameters": {{…}}}}}}, not {format_value(given)}.',
     )
 
 
 def _read_stops(given: Any) -> tuple[str, ...]:
-    stops = (given,) if isinstance(given, str) else tuple(_read_list("stop", given))
+    stops = (given,) if isinstance(given, str) else tuple(read_list("stop", given))
     if len(stops) > MOST_STOPS or not all(isinstance(stop, str) and stop for stop in stops):
         raise BadRequest(
-            "stop", f"give text or a list of at most {MOST_STOPS} nonempty texts, not {_format_value(given)}."
+            "stop", f"give text or a list of at most {MOST_STOPS} nonempty texts, not {format_value(given)}."
         )
     return stops
 
 
-def _check_unicode(where: str, value: Any) -> None:
+def check_unicode(where: str, value: Any) -> None:
     """Raise `BadRequest` for a value with a lone surrogate, because tokenizers cannot read it."""
     if not is_encodable(json.dumps(value, ensure_ascii=False)):
         raise BadRequest(where, "the text contains half of a surrogate pair. Send valid Unicode.")
 
 
-def _read_list(where: str, given: Any) -> Sequence[Any]:
+def read_list(where: str, given: Any) -> Sequence[Any]:
     if not isinstance(given, list):
-        raise BadRequest(where, f"give a list, not {_format_value(given)}.")
+        raise BadRequest(where, f"give a list, not {format_value(given)}.")
     return given
 
 
 def _read_count(where: str, given: Any) -> int:
     if type(given) is not int or given < 1:
-        raise BadRequest(where, f"{_format_value(given)} is not a positive whole number. Give 1 or more.")
+        raise BadRequest(where, f"{format_value(given)} is not a positive whole number. Give 1 or more.")
     return given
 
 
 def _read_flag(where: str, given: Any) -> bool:
     if not isinstance(given, bool):
-        raise BadRequest(where, f"{_format_value(given)} is invalid. Give true or false.")
+        raise BadRequest(where, f"{format_value(given)} is invalid. Give true or false.")
     return given
 
 
-def _format_value(value: Any) -> str:
+def format_value(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:80]}…"

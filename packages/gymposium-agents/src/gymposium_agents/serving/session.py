@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.util.streams import stream
@@ -114,9 +113,9 @@ class Session:
         task.add_done_callback(lambda done: self._forget(key, done))
         return await asyncio.shield(task)
 
-    async def stream(self, request: CompletionRequest, *, again: bool = False) -> AsyncIterator[dict[str, Any]]:
-        """Answer a request in chunks, `chat.completion.chunk` objects. The last chunks come when the turn is saved.
-        Raises the same errors as `complete`, before the first chunk."""
+    async def stream(self, request: CompletionRequest, *, again: bool = False) -> AsyncIterator[replies.StreamPart]:
+        """Answer a request in parts. The last part comes when the turn is saved. Raises the same errors as `complete`,
+        before the first part."""
         loop, shown = asyncio.get_running_loop(), asyncio.Queue[str | None]()
         watch = Watch(request, self.chat, lambda text: loop.call_soon_threadsafe(shown.put_nowait, text))
         task = asyncio.create_task(self.complete(request, again=again, watch=watch))
@@ -124,11 +123,23 @@ class Session:
         begun = ""
         while (text := await shown.get()) is not None:
             if not begun:
-                yield replies.make_chunk(watch.head, {"role": "assistant", "content": ""})
-            yield replies.make_chunk(watch.head, {"content": text})
+                yield replies.Begun(watch.head, watch.prompt, watch.thoughts)
+            yield text
             begun += text
-        for one in replies.make_last_chunks((await task).answer, request, begun):
-            yield one
+        answer = (await task).answer
+        message = answer["choices"][0]["message"]
+        if not begun:
+            head = {name: answer[name] for name in ("id", "created", "model")}
+            yield replies.Begun(head, answer["usage"]["prompt_tokens"], message.get("reasoning_content", ""))
+        if rest := (message["content"] or "").removeprefix(begun):
+            yield rest
+        yield answer
+
+    async def count_tokens(self, request: CompletionRequest) -> int:
+        """Return the number of tokens that the prompt of a request would have. It may be larger than the context.
+        Raises `BadRequest` like `complete`."""
+        async with self._reading:
+            return len((await asyncio.to_thread(self._render_prompt, request)).ids)
 
     def _forget(self, key: str, task: asyncio.Task[ServedTurn]) -> None:
         if self._under_way.get(key) is task:
@@ -136,15 +147,20 @@ class Session:
         if not task.cancelled():
             task.exception()  # the caller may be gone, and nothing else retrieves it
 
-    def _make_prompt(self, request: CompletionRequest) -> Prompt:
-        """Return the prompt of a request. Raises `BadRequest` and `ContextFull`."""
+    def _render_prompt(self, request: CompletionRequest) -> Prompt:
+        """Return the prompt of a request. Raises `BadRequest`, and `ContextFull` for messages that are much too
+        long."""
         characters = count_characters(request.messages, request.tools)
         if characters > CHARACTERS_PER_TOKEN * self._context:
             raise ContextFull(f"{characters:,} characters", self._context)
         try:
-            prompt = self._memory.prompt(request)
+            return self._memory.prompt(request)
         except GymposiumError as error:
             raise BadRequest("messages", str(error)) from None
+
+    def _make_prompt(self, request: CompletionRequest) -> Prompt:
+        """Return the prompt of a request. Raises `BadRequest` and `ContextFull`."""
+        prompt = self._render_prompt(request)
         if len(prompt.ids) >= self._context:
             raise ContextFull(f"{len(prompt.ids)} tokens", self._context)
         return prompt
@@ -154,6 +170,7 @@ class Session:
         self._asked[key] += 1
         async with self._reading:  # long messages take long, and others are answered meanwhile
             prompt = await asyncio.to_thread(self._make_prompt, request)
+        watch.prompt = len(prompt.ids)
         watch.head = {"id": f"{key}-{nth}", "created": int(time.time()), "model": self.model}
         most = min(request.max_tokens or self._sampling.max_tokens, self._sampling.max_tokens)
         watched = watch if watch.needed else None

@@ -29,8 +29,12 @@ class Watch:
         self._show = None if request.tools else show
         self.shown: str = ""
         """The content passed on so far."""
+        self.thoughts = ""
+        """The thoughts before the content, without delimiters, once content was passed on."""
         self.head: dict[str, Any] = {}
         """The `id`, `created` and `model` of the answer, once sampling has begun."""
+        self.prompt = 0
+        """The number of prompt tokens, once sampling has begun."""
 
     @property
     def needed(self) -> bool:
@@ -66,7 +70,10 @@ class Watch:
             return 0
         thoughts = find_leading_thoughts(text, self._searched)
         self._searched = max(0, len(text) - LONGEST_THOUGHT_DELIMITER)
-        return thoughts[2] if thoughts is not None and thoughts[1] < thoughts[2] else None
+        if thoughts is None or thoughts[1] >= thoughts[2]:
+            return None
+        self.thoughts = text[thoughts[0] : thoughts[1]].strip()
+        return thoughts[2]
 
     def _may_stop(self, end: str) -> bool:
         return any(stop.startswith(end) for stop in self._stop)

@@ -74,7 +74,8 @@ def command(
         typer.Option(
             metavar="COMMAND",
             help=(
-                "Start this agent for each session with OPENAI_BASE_URL set, so that it needs no change. Needs --reward"
+                "Start this agent for each session with OPENAI_BASE_URL and ANTHROPIC_BASE_URL set, so that it needs "
+                "no change. Needs --reward"
             ),
         ),
     ] = None,
@@ -116,7 +117,7 @@ def command(
 ) -> None:
     """Train a model on its use by external agents.
 
-    An agent in any language, with any library that speaks OpenAI's chat completions, plays in a separate process. It
+    An agent in any language, with any library that speaks to OpenAI or Anthropic, plays in a separate process. It
     begins a session (POST /v1/sessions), passes the session's base_url to its library, and ends the session with a
     reward. Sessions of the same task form a group. POST /v1/train begins a training step on the complete groups. New
     sessions are then answered by the new weights. In Python, gymposium.http.client does all that.

@@ -5,28 +5,27 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Scope
 
 import gymposium.http.numbers  # noqa: F401 (adds the convertor "number" of paths)
-from gymposium.errors import GymposiumError
 from gymposium.http.bodies import read_json_object
 from gymposium.http.client import KEY
 from gymposium.http.requests import RequestRefusal
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow
 from gymposium.util.strict_json import is_number
 from gymposium.util.visible import shorten
-from gymposium_agents.serving.requests import BadRequest, CompletionRequest
-from gymposium_agents.serving.session import OVERRIDDEN, Session
+from gymposium_agents.serving.session import Session
 from gymposium_train.serving.bodies import BeginRequest, EndRequest, read_group, read_train
 from gymposium_train.serving.checkpoints import ServedCheckpoints
-from gymposium_train.serving.errors import NotReady, WrongField
+from gymposium_train.serving.completions import COUNT, DIALECTS, make_completion_routes, make_stream_response
+from gymposium_train.serving.errors import WrongField
 from gymposium_train.serving.learner import ServedLearner
 from gymposium_train.serving.service import Service
 
@@ -36,27 +35,10 @@ LONGEST_WAIT = 60.0
 """Maximum number of seconds that a request for a job waits until the job is done."""
 BEATS = 15.0
 """Seconds of silence before an event stream sends a comment, which reveals lost connections."""
-RETRY = "x-stainless-retry-count"
-"""The header with the number of times that OpenAI's clients have retried a request."""
 LONGEST_CLIENT = 200
 """Maximum length of a client's name, in characters."""
 SPACING = 0.25
 """Minimum number of seconds between two events."""
-_OTHER_APIS = {
-    "/responses": (
-        "The Responses API is not served. Select chat completions in the library: OpenAI Agents: "
-        'set_default_openai_api("chat_completions"); LangChain: use_responses_api=False; pydantic-ai: '
-        "OpenAIChatModel; Vercel AI: provider.chat(model)."
-    ),
-    "/messages": "Anthropic's Messages API is not served. Use the library's OpenAI provider with the same base_url.",
-    "/chat/completions": "The base_url must end in /v1. Pass it to the library unchanged.",
-    "/completions": (
-        "Text completions are not served. Use chat completions: POST /chat/completions at the base_url (in the "
-        "openai library: client.chat.completions.create)."
-    ),
-    "/models": "The base_url must end in /v1. Pass it to the library unchanged.",
-}
-"""Fixes for the paths of other APIs, by suffix. The first match counts."""
 
 
 def needs_token(scope: Scope) -> bool:
@@ -76,8 +58,7 @@ class Api:
         """Return the routes of the service."""
         return [
             Route("/health", self._report_health),
-            Route("/s/{secret}/v1/chat/completions", self._complete_chat, methods=["POST"]),
-            Route("/s/{secret}/v1/models", self._list_models),
+            *make_completion_routes("/s/{secret}/v1", self._find_session, strict=self._sessions.settings.strict),
             Route("/v1/sessions", self._begin_session, methods=["POST"]),
             Route("/v1/sessions/{name}", self._drop_session, methods=["DELETE"]),
             Route("/v1/sessions/{name}/end", self._end_session, methods=["POST"]),
@@ -123,16 +104,8 @@ class Api:
         group = self._jobs.group(row.group)
         return {"id": row.id, "state": row.state, "why": row.why, "group": _describe_group(group)}
 
-    # -- completions
-
-    async def _list_models(self, request: Request) -> Response:
-        return list_models(self._sessions.answering(request.path_params["secret"], _read_client(request)).model)
-
-    async def _complete_chat(self, request: Request) -> Response:
-        strict = self._sessions.settings.strict
-        asked = await run_in_threadpool(CompletionRequest.read, read_json_object(request), strict=strict)
-        session = self._sessions.answering(request.path_params["secret"], _read_client(request))
-        return await answer_completion(session, asked, request)
+    def _find_session(self, request: Request) -> Session:
+        return self._sessions.answering(request.path_params["secret"], _read_client(request))
 
     # -- training
 
@@ -172,7 +145,7 @@ class Api:
         return JSONResponse(self._service.status())
 
     async def _stream_status(self, request: Request) -> Response:
-        return _make_stream_response(stream_status_events(self._service))
+        return make_stream_response(stream_status_events(self._service))
 
 
 def make_catch_all_route(advice: str) -> BaseRoute:
@@ -180,10 +153,24 @@ def make_catch_all_route(advice: str) -> BaseRoute:
 
     async def refuse_request(request: Request) -> Response:
         path = request.url.path
-        fix = next((fix for end, fix in _OTHER_APIS.items() if path.endswith(end)), advice)
+        fix = _suggest_path(path) or advice
         raise RequestRefusal(404, "no_such_route", f"{request.method} {path}: Not Found. {fix}")
 
     return Route("/{path:path}", refuse_request, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+
+
+def _suggest_path(path: str) -> str | None:
+    """Return the fix for a path that a client of the served protocols asks for by mistake."""
+    if "/v1/v1/" in path:
+        return "Anthropic's clients add /v1 themselves. Give them the base_url without its /v1."
+    if path.endswith("/completions") and not path.endswith("/chat/completions"):
+        return (
+            "Text completions are not served. Use chat completions: POST /chat/completions at the base_url (in the "
+            "openai library: client.chat.completions.create)."
+        )
+    if path.endswith((*DIALECTS, COUNT, "/models")) and "/v1/" not in path:
+        return "The base_url must end in /v1. Pass it to the library unchanged. Only Anthropic's clients add /v1."
+    return None
 
 
 async def stream_status_events(service: Service) -> AsyncGenerator[str, None]:
@@ -194,44 +181,6 @@ async def stream_status_events(service: Service) -> AsyncGenerator[str, None]:
             while not await changes.wait(BEATS):
                 yield ":\n\n"
             await asyncio.sleep(SPACING)
-
-
-async def answer_completion(session: Session, asked: CompletionRequest, request: Request) -> Response:
-    """Return the response to a completion request, whole or as a stream. Raises `RequestRefusal`."""
-    again = request.headers.get(RETRY, "0") != "0"
-    try:
-        if not asked.stream:
-            return JSONResponse(
-                dict((await session.complete(asked, again=again)).answer), headers=_make_note_headers(asked)
-            )
-        chunks = session.stream(asked, again=again)
-        first = await anext(chunks)  # so that an earlier error gets its own status
-    except BadRequest:
-        raise
-    except GymposiumError as error:  # the engine is gone
-        raise NotReady(str(error)) from error
-
-    async def stream_events() -> AsyncIterator[str]:
-        yield _format_event(first)
-        try:
-            async for chunk in chunks:
-                yield _format_event(chunk)
-        except GymposiumError as error:  # it is too late for a status, and clients look for this
-            yield _format_event(json.loads(bytes(NotReady(str(error)).response().body)))
-            return
-        yield "data: [DONE]\n\n"
-
-    return _make_stream_response(stream_events(), _make_note_headers(asked))
-
-
-def _make_note_headers(asked: CompletionRequest) -> dict[str, str]:
-    """Return headers that list the request fields that the run overrides."""
-    return {OVERRIDDEN: ", ".join(asked.overridden)} if asked.overridden else {}
-
-
-def list_models(name: str) -> Response:
-    """Return the response to a request for the list of models. It has one entry."""
-    return JSONResponse({"object": "list", "data": [{"id": name, "object": "model", "owned_by": "gymposium"}]})
 
 
 class _ChangeNotifier:
@@ -276,13 +225,3 @@ def _describe_job(row: JobRow, left_out: Mapping[str, str] | None = None) -> dic
     metrics = {name: value for name, value in row.metrics.items() if is_number(value)}  # JSON has no NaN
     told = {"id": row.id, "state": row.state, "step": row.step, "metrics": metrics}
     return {**told, "left_out": dict(left_out)} if left_out else told
-
-
-def _make_stream_response(events: AsyncIterator[str], headers: Mapping[str, str] | None = None) -> Response:
-    return StreamingResponse(
-        events, media_type="text/event-stream", headers={"Cache-Control": "no-cache", **(headers or {})}
-    )
-
-
-def _format_event(data: Any) -> str:
-    return f"data: {json.dumps(data, separators=(',', ':'))}\n\n"

@@ -132,7 +132,9 @@ class CommandRunner:
         environment = {
             **make_user_environment(),
             "OPENAI_BASE_URL": session.base_url,
-            "OPENAI_API_KEY": "none",  # the address opens the session, and the key to end it stays here
+            "ANTHROPIC_BASE_URL": session.base_url.removesuffix("/v1"),  # its clients add /v1
+            "OPENAI_API_KEY": "none",
+            "ANTHROPIC_API_KEY": "none",  # the address opens the session, and the key to end it stays here
             "GYMPOSIUM_SEED": str(session.seed),
         }
         environment.pop("GYMPOSIUM_SERVE_TOKEN", None)

@@ -22,6 +22,7 @@ from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
 from gymposium_train.serving.app import Api, needs_token
 from gymposium_train.serving.checkpoints import ServedCheckpoints
+from gymposium_train.serving.completions import format_error
 from gymposium_train.serving.model_app import ModelApi
 from gymposium_train.serving.pages import add_pages, make_sessions_address
 from gymposium_train.serving.service import Service
@@ -37,7 +38,7 @@ def serve(
     `BadOption` if the server cannot listen on the address, or if other machines could reach it without a token."""
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
         routes = Api(service, ServedCheckpoints(directory, config), listener.address).routes()
-        app = build_api(routes, names=listener.names, token=token, needs_token=needs_token)
+        app = build_api(routes, names=listener.names, token=token, needs_token=needs_token, format_error=format_error)
         pages = token or secrets.token_urlsafe(16)  # every process on this machine can reach the address
         with_run = _add_run_header(add_pages(app, directory, names=listener.names, token=pages), name_run(directory))
         with _run_server(listener, with_run):
@@ -51,7 +52,7 @@ def serve_model(player: LanguageModelPlayer, name: str, settings: SessionSetting
     token = os.environ.get(TOKEN) or None
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
         routes = ModelApi(player, name, seed, strict=settings.strict).routes()
-        app = build_api(routes, names=listener.names, token=token, needs_token=needs_token)
+        app = build_api(routes, names=listener.names, token=token, needs_token=needs_token, format_error=format_error)
         print_message(f"Serving {name} at {listener.address}/v1")
         listener.serve(app)
 

@@ -26,8 +26,8 @@ class SessionSettings(SourceSettings):
     it."""
     run: str | None = None
     """A command that runs an agent once, such as `python my_agent.py`. The run starts it for each session, with the
-    session's address in the environment variable OPENAI_BASE_URL, so that agents with OpenAI's client need no change.
-    Each step takes `groups` groups. Needs `scores`."""
+    session's address in the environment variables OPENAI_BASE_URL and ANTHROPIC_BASE_URL, so that agents with these
+    clients need no change. Each step takes `groups` groups. Needs `scores`."""
     scores: str | None = None
     """The function that computes the reward of a session of `run`: `my_package.rewards:score` or `rewards.py:score`. It
     gets a `gymposium_train.serving.commands.CommandResult`. It returns a number, or a mapping with `reward` and other

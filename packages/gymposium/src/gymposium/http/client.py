@@ -5,7 +5,7 @@
 
     def agent(session):
         model = OpenAI(base_url=session.base_url, api_key="none", max_retries=40)
-        ...                                    # any library that speaks OpenAI's chat completions
+        ...                                    # any library that speaks to OpenAI
         return reward
 
     with Server() as server:
@@ -92,7 +92,8 @@ class Session(Generic[S]):
     server: S
     id: str
     base_url: str
-    """The address for OpenAI-compatible libraries. It gives access only to this session, and needs no key."""
+    """The address for OpenAI's clients. Anthropic's need it without its last part, `/v1`. It gives access only to this
+    session, and needs no key."""
     group: str
     member: int
     seed: int

@@ -1,0 +1,145 @@
+"""Protocols for completions over HTTP, which differ only in the form of requests and answers.
+
+Each dialect translates its requests to OpenAI's chat completions. So one code path reads the messages, the tools and
+the parameters, and all sessions, tokens and retries are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from gymposium.http.requests import RequestRefusal, format_openai_error
+from gymposium_agents.serving.replies import ChatStream, StreamPart
+from gymposium_agents.serving.requests import BadRequest, CompletionRequest, check_unicode, format_value
+
+
+class RequestReader(Protocol):
+    """Reads requests in JSON bodies."""
+
+    def __call__(self, body: Any, *, strict: bool = False) -> CompletionRequest:
+        """Read the request in a body, like `CompletionRequest.read`. Raises `BadRequest`."""
+
+
+class AnswerStream(Protocol):
+    """Writes a streamed answer as server-sent events."""
+
+    def write(self, part: StreamPart) -> Iterator[str]:
+        """Yield the events of the next part."""
+
+    def fail(self, refusal: RequestRefusal) -> str:
+        """Return the event of an error after the first part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A form of requests, answers and errors."""
+
+    read: RequestReader
+    make_answer: Callable[[CompletionRequest, Mapping[str, Any]], Mapping[str, Any]]
+    """Returns the whole answer to a request, given the `chat.completion` object."""
+    make_stream: Callable[[CompletionRequest], AnswerStream]
+    format_error: Callable[[RequestRefusal], Mapping[str, Any]]
+    names: Mapping[str, str] = field(default_factory=dict)
+    """This dialect's names for the fields of chat completions, where they differ."""
+
+
+CHAT = Dialect(CompletionRequest.read, lambda request, answer: answer, ChatStream, format_openai_error)
+"""OpenAI's chat completions."""
+
+
+@dataclass(slots=True)
+class Translation:
+    """A request, translated field by field to the body of a chat completion."""
+
+    names: dict[str, str]
+    """The request's own name for each translated field."""
+    body: dict[str, Any] = field(default_factory=dict)
+    """The translated parameters."""
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    tools: list[dict[str, Any]] = field(default_factory=list)
+
+    def add_message(self, where: str, message: dict[str, Any], **names: str) -> None:
+        """Add a message that the request has at `where`. `names` are those of fields in the message."""
+        place = f"messages[{len(self.messages)}]"
+        self.names[place] = where
+        self.names.update({f"{place}.{name}": own for name, own in names.items()})
+        self.messages.append(message)
+
+    def add_call(self, where: str, call: dict[str, Any], arguments: str) -> None:
+        """Add a call to the last message. The request has it at `where`, and its arguments in the field `arguments`."""
+        calls = self.messages[-1].setdefault("tool_calls", [])
+        message = f"messages[{len(self.messages) - 1}]"
+        place = f"{message}.tool_calls[{len(calls)}]"
+        self.names.update({f"{message}.tool_calls": self.names[message], place: where})
+        self.names[f"{place}.function.arguments"] = f"{where}.{arguments}"
+        calls.append(call)
+
+    def add_tool(self, where: str, tool: Mapping[str, Any], parameters: str) -> None:
+        """Add a tool whose schema the request has in the field `parameters`."""
+        place = f"tools[{len(self.tools)}].function"
+        self.names.update({place: where, f"{place}.parameters": f"{where}.{parameters}"})
+        function = {name: tool[name] for name in ("name", "description", "strict") if name in tool}
+        self.tools.append({"type": "function", "function": {**function, "parameters": tool.get(parameters)}})
+
+    def read(self, *, strict: bool) -> CompletionRequest:
+        """Read the translated request, with the request's own names for overridden fields and in errors. Raises
+        `BadRequest`."""
+        body = {**self.body, "messages": self.messages, "tools": self.tools}
+        try:
+            read = CompletionRequest.read(body, strict=strict)
+        except BadRequest as error:
+            raise error.rename_field(self.names) from None
+        return replace(read, overridden=tuple(self.names.get(name, name) for name in read.overridden))
+
+
+def read_body(body: Any, example: str) -> dict[str, Any]:
+    """Return the fields of a body that are not null. Raises `BadRequest` if it is no object, or has text that is not
+    Unicode. `example` is the field that it must have."""
+    if not isinstance(body, Mapping):
+        raise BadRequest("body", f"give a JSON object with the field {example}, not {format_value(body)}.")
+    given = {name: value for name, value in body.items() if value is not None}
+    for name, value in given.items():
+        check_unicode(name, value)
+    return given
+
+
+def read_parts(where: str, content: Any, texts: Sequence[str]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the parts of a message's content with their places. A text becomes one part of the first type in `texts`.
+    Raises `BadRequest` if the content is neither a text nor a list of objects with a type, or if the text of a part
+    with a type in `texts` is missing."""
+    if isinstance(content, str):
+        return [(where, {"type": texts[0], "text": content})]
+    if not isinstance(content, list):
+        raise BadRequest(where, f"give text or a list, not {format_value(content)}.")
+    parts = [(f"{where}[{number}]", part) for number, part in enumerate(content)]
+    for place, part in parts:
+        if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
+            raise BadRequest(place, f"give an object with a type, not {format_value(part)}.")
+        if part["type"] in texts:
+            read_text(f"{place}.text", part.get("text"))
+    return parts
+
+
+def join_texts(where: str, content: Any, texts: Sequence[str]) -> str:
+    """Return the text of a content with text parts only. Raises `BadRequest`."""
+    parts = read_parts(where, content, texts)
+    for place, part in parts:
+        if part["type"] not in texts:
+            raise make_type_error(place, part, texts)
+    return "".join(part["text"] for _, part in parts)
+
+
+def make_type_error(where: str, part: Mapping[str, Any], types: Sequence[str]) -> BadRequest:
+    """Return the error for a part of an unsupported type."""
+    kind = format_value(part["type"])
+    why = f"{kind} is not supported here. Only text and tools are, no images, sound or files. Give {', '.join(types)}."
+    return BadRequest(f"{where}.type", why)
+
+
+def read_text(where: str, given: Any) -> str:
+    """Return a text. Raises `BadRequest` for anything else."""
+    if not isinstance(given, str):
+        raise BadRequest(where, f"give text, not {format_value(given)}.")
+    return given

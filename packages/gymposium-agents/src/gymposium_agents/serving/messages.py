@@ -1,0 +1,282 @@
+"""Anthropic's Messages API: requests, answers and streams."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gymposium.http.requests import RequestRefusal
+from gymposium_agents.serving.dialects import (
+    Dialect,
+    Translation,
+    join_texts,
+    make_type_error,
+    read_body,
+    read_parts,
+    read_text,
+)
+from gymposium_agents.serving.replies import Begun, StreamPart, format_event
+from gymposium_agents.serving.requests import BadRequest, CompletionRequest, format_value, read_list
+
+LABELS = frozenset(
+    "cache_control context_management diagnostics inference_geo metadata service_tier speed user_profile_id".split()
+)
+"""Fields that never affect replies."""
+NAMES = {
+    "stop": "stop_sequences",
+    "response_format": "output_config.format",
+    "reasoning_effort": "output_config.effort",
+    "parallel_tool_calls": "tool_choice.disable_parallel_tool_use",
+}
+"""The names of the fields of chat completions, where they differ."""
+_USER = ("text", "tool_result")
+_ASSISTANT = ("text", "tool_use", "thinking", "redacted_thinking")
+_ERRORS = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+}
+
+
+def read_request(body: Any, *, strict: bool = False) -> CompletionRequest:
+    """Read a request for a message, or for the number of its tokens. Raises `BadRequest`."""
+    given = {name: value for name, value in read_body(body, "messages").items() if name not in LABELS}
+    translation = Translation({**NAMES})
+    if "system" in given:
+        text = join_texts("system", given.pop("system"), ("text",))
+        translation.add_message("system", {"role": "system", "content": text})
+    for number, message in enumerate(read_list("messages", given.pop("messages", None))):
+        _read_message(f"messages[{number}]", message, translation)
+    for number, tool in enumerate(read_list("tools", given.pop("tools", []))):
+        _read_tool(f"tools[{number}]", tool, translation)
+    if "stop_sequences" in given:
+        given["stop"] = given.pop("stop_sequences")
+    _read_choice(given)
+    _read_output(given)
+    translation.body = given
+    return translation.read(strict=strict)
+
+
+def _read_message(where: str, given: Any, translation: Translation) -> None:
+    match given:
+        case {"role": "user", "content": content}:
+            _read_user_blocks(f"{where}.content", content, translation)
+        case {"role": "assistant", "content": content}:
+            _read_reply(f"{where}.content", content, translation)
+        case {"role": "system", "content": content}:
+            text = join_texts(f"{where}.content", content, ("text",))
+            translation.add_message(where, {"role": "system", "content": text})
+        case _:
+            raise BadRequest(
+                where, f"give an object with a role (user, assistant, system) and content, not {format_value(given)}."
+            )
+
+
+def _read_user_blocks(where: str, content: Any, translation: Translation) -> None:
+    """Translate tool results to messages of their own, and adjacent texts to one message."""
+    message: dict[str, Any] | None = None
+    for place, block in read_parts(where, content, ("text",)):
+        if block["type"] == "tool_result":
+            text = join_texts(f"{place}.content", block.get("content") or "", ("text",))
+            result = {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": text}
+            translation.add_message(place, result, tool_call_id=f"{place}.tool_use_id")
+            message = None
+        elif block["type"] != "text":
+            raise make_type_error(place, block, _USER)
+        elif message is None:
+            message = {"role": "user", "content": block["text"]}
+            translation.add_message(place, message)
+        else:
+            message["content"] += block["text"]
+
+
+def _read_reply(where: str, content: Any, translation: Translation) -> None:
+    message: dict[str, Any] = {"role": "assistant", "content": ""}
+    translation.add_message(where, message)
+    for place, block in read_parts(where, content, ("text",)):
+        match block:
+            case {"type": "text", "text": text}:
+                message["content"] += text
+            case {"type": "tool_use", "id": str(name), "name": str(tool), "input": Mapping() as values}:
+                function = {"name": tool, "arguments": json.dumps(values)}
+                translation.add_call(place, {"id": name, "type": "function", "function": function}, "input")
+            case {"type": "tool_use"}:
+                form = '{"type": "tool_use", "id": "…", "name": "…", "input": {…}}'
+                raise BadRequest(place, f"give {form}, not {format_value(block)}.")
+            case {"type": "thinking"}:  # the session keeps the thoughts of its own replies
+                read_text(f"{place}.thinking", block.get("thinking"))
+            case {"type": "redacted_thinking"}:
+                pass
+            case _:
+                raise make_type_error(place, block, _ASSISTANT)
+
+
+def _read_tool(where: str, given: Any, translation: Translation) -> None:
+    match given:
+        case {"name": str(), "input_schema": Mapping()} if given.get("type") in (None, "custom"):
+            translation.add_tool(where, given, "input_schema")
+        case {"type": str(kind)} if kind != "custom":
+            why = f"{format_value(kind)} is not supported. Give tools with an input_schema."
+            raise BadRequest(f"{where}.type", why)
+        case _:
+            form = '{"name": "…", "description": "…", "input_schema": {…}}'
+            raise BadRequest(where, f"give {form}, not {format_value(given)}.")
+
+
+def _read_choice(given: dict[str, Any]) -> None:
+    """Translate `tool_choice`."""
+    if "tool_choice" not in given:
+        return
+    choice = given["tool_choice"]
+    match choice:
+        case {"type": "auto" | "none" as name}:
+            given["tool_choice"] = name
+        case {"type": "any"}:
+            given["tool_choice"] = "required"
+        case {"type": "tool", "name": str(name)}:
+            given["tool_choice"] = {"type": "function", "function": {"name": name}}
+        case _:
+            form = '{"type": "auto"}, {"type": "any"}, {"type": "tool", "name": "…"} or {"type": "none"}'
+            raise BadRequest("tool_choice", f"give {form}, not {format_value(choice)}.")
+    if choice.get("disable_parallel_tool_use"):
+        given["parallel_tool_calls"] = False
+
+
+def _read_output(given: dict[str, Any]) -> None:
+    """Translate `output_config`."""
+    config = given.pop("output_config", {})
+    if not isinstance(config, Mapping):
+        raise BadRequest("output_config", f"give an object with a format or an effort, not {format_value(config)}.")
+    if config.get("effort") is not None:
+        given["reasoning_effort"] = config["effort"]
+    match config.get("format"):
+        case None:
+            pass
+        case {"type": "json_schema", "schema": Mapping() as schema}:
+            given["response_format"] = {"type": "json_schema", "json_schema": {"schema": schema}}
+        case other:
+            form = '{"type": "json_schema", "schema": {…}}'
+            raise BadRequest("output_config.format", f"give {form}, not {format_value(other)}.")
+
+
+def make_answer(request: CompletionRequest, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the whole answer, a `message` object."""
+    (choice,) = answer["choices"]
+    message = choice["message"]
+    calls = _list_calls(message)
+    blocks = [_make_thinking(answer, message["reasoning_content"])] if "reasoning_content" in message else []
+    if message["content"] or not calls:
+        blocks.append({"type": "text", "text": message["content"]})
+    made = {**_make_message(answer, 0), "usage": _count_usage(answer)}
+    return {**made, "content": [*blocks, *calls], **_find_stop(choice)}
+
+
+def _make_message(head: Mapping[str, Any], prompt: int) -> dict[str, Any]:
+    """Return an empty message. `prompt` is the number of prompt tokens."""
+    return {
+        "id": head["id"],
+        "type": "message",
+        "role": "assistant",
+        "model": head["model"],
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": prompt, "output_tokens": 0},
+    }
+
+
+def _make_thinking(head: Mapping[str, Any], thoughts: str) -> dict[str, Any]:
+    """Return the block with a reply's thoughts. Some clients only send blocks with a signature back."""
+    return {"type": "thinking", "thinking": thoughts, "signature": head["id"]}
+
+
+def _list_calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    functions = ((call["id"], call["function"]) for call in message.get("tool_calls", ()))
+    return [
+        {"type": "tool_use", "id": name, "name": function["name"], "input": json.loads(function["arguments"])}
+        for name, function in functions
+    ]
+
+
+def _count_usage(answer: Mapping[str, Any]) -> dict[str, int]:
+    usage = answer["usage"]
+    return {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"]}
+
+
+def _find_stop(choice: Mapping[str, Any]) -> dict[str, str | None]:
+    stop = choice.get("stop_reason")
+    reason = {"tool_calls": "tool_use", "length": "max_tokens"}.get(choice["finish_reason"], "end_turn")
+    if stop is None or reason != "end_turn":
+        return {"stop_reason": reason, "stop_sequence": None}
+    return {"stop_reason": "stop_sequence", "stop_sequence": stop}
+
+
+class MessageStream:
+    """Writes a streamed answer as the events of a message."""
+
+    def __init__(self, request: CompletionRequest) -> None:
+        self._blocks = 0
+        """The number of finished blocks."""
+        self._has_text = False
+
+    def write(self, part: StreamPart) -> Iterator[str]:
+        """Yield the events of the next part."""
+        match part:
+            case Begun():
+                yield _format({"type": "message_start", "message": _make_message(part.head, part.prompt)})
+                if part.thoughts:
+                    block = _make_thinking(part.head, part.thoughts)
+                    yield self._open({**block, "thinking": "", "signature": ""})
+                    yield self._add({"type": "thinking_delta", "thinking": block["thinking"]})
+                    yield self._add({"type": "signature_delta", "signature": block["signature"]})
+                    yield self._close()
+            case str():
+                if not self._has_text:
+                    self._has_text = True
+                    yield self._open({"type": "text", "text": ""})
+                yield self._add({"type": "text_delta", "text": part})
+            case _:
+                (choice,) = part["choices"]
+                calls = _list_calls(choice["message"])
+                if not self._has_text and not calls:
+                    yield from self.write("")
+                if self._has_text:
+                    yield self._close()
+                for call in calls:
+                    yield self._open({**call, "input": {}})
+                    yield self._add({"type": "input_json_delta", "partial_json": json.dumps(call["input"])})
+                    yield self._close()
+                yield _format({"type": "message_delta", "delta": _find_stop(choice), "usage": _count_usage(part)})
+                yield _format({"type": "message_stop"})
+
+    def fail(self, refusal: RequestRefusal) -> str:
+        """Return the event of an error after the first part."""
+        return _format(format_error(refusal))
+
+    def _open(self, block: Mapping[str, Any]) -> str:
+        return _format({"type": "content_block_start", "index": self._blocks, "content_block": block})
+
+    def _add(self, delta: Mapping[str, Any]) -> str:
+        return _format({"type": "content_block_delta", "index": self._blocks, "delta": delta})
+
+    def _close(self) -> str:
+        self._blocks += 1
+        return _format({"type": "content_block_stop", "index": self._blocks - 1})
+
+
+def _format(event: Mapping[str, Any]) -> str:
+    return format_event(event, event["type"])
+
+
+def format_error(refusal: RequestRefusal) -> dict[str, Any]:
+    """Return the body of a refusal in Anthropic's error format."""
+    kind = _ERRORS.get(refusal.status, "api_error" if refusal.status >= 500 else "invalid_request_error")
+    return {"type": "error", "error": {"type": kind, "message": str(refusal)}}
+
+
+MESSAGES = Dialect(read_request, make_answer, MessageStream, format_error, NAMES)
+"""Anthropic's Messages API."""
