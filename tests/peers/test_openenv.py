@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ import pytest
 from gymposium import load_game
 from gymposium.envs.gym import TextGameEnv
 from gymposium.http.environments import EnvOffer, build_environments_app
+from gymposium.http.environments.manifest import build_manifest
 from gymposium.http.listening import Listener
 from gymposium.match import MatchJob, play
 from gymposium.plugins.allowed import VARIABLE
@@ -29,6 +32,8 @@ from gymposium_testing.walk import AnyPlayer, draw_reply
 
 openenv = pytest.importorskip("openenv.core", reason="openenv is not installed: tox run -m peers")
 generic_client = pytest.importorskip("openenv.core.generic_client")
+mcp_client = pytest.importorskip("openenv.core.mcp_client")
+CallToolAction = pytest.importorskip("openenv.core.env_server.mcp_types").CallToolAction
 
 pytestmark = pytest.mark.filterwarnings("default")  # OpenEnv's own
 
@@ -110,6 +115,44 @@ def test_openenv_client_gets_error_messages(games_server: tuple[str, Path]) -> N
             "seat": 0,
             "done": False,
         }
+
+
+def test_openenv_validates_the_server_and_its_manifest(games_server: tuple[str, Path], tmp_path: Path) -> None:
+    validate = [sys.executable, "-m", "openenv.cli", "validate"]
+    subprocess.run([*validate, "--url", games_server[0]], check=True)
+    (tmp_path / "openenv.yaml").write_text(build_manifest(EnvOffer.from_names(["tic_tac_toe", "mail"])))
+    subprocess.run([*validate, str(tmp_path), "--level", "static", "--skip-build"], check=True)
+
+
+@pytest.mark.parametrize("game", ["tic_tac_toe", "kuhn_poker", "goofspiel", "hearts", "2048"])
+def test_openenv_tool_client_plays_games(game: str, games_server: tuple[str, Path]) -> None:
+    with mcp_client.MCPToolClient(base_url=f"{games_server[0]}/{game}").sync() as client:
+        assert [tool.name for tool in client.list_tools()] == ["move", "legal_moves", "resign"]
+        for seed in range(3):
+            told, reward, rng = [], 0.0, stream(seed, "replies")
+            client.reset(seed=seed)
+            outcome = client.call_tool("legal_moves")
+            while not outcome["done"]:
+                told.append((outcome["text"], outcome["legal_moves"]))
+                outcome = client.call_tool("move", move=rng.choice(outcome["legal_moves"]))
+                reward += outcome["reward"]
+            env, rng = TextGameEnv(game), stream(seed, "replies")
+            text, info = env.reset(seed=seed)
+            for seen in told:
+                assert seen == (text, info["legal_moves"])
+                text, _, _, _, info = env.step(rng.choice(info["legal_moves"]))
+            assert env.played is not None
+            assert (outcome["result"], reward) == (info["result"], pytest.approx(env.played.returns[0]))
+
+
+def test_openenv_tool_client_does_tasks(games_server: tuple[str, Path]) -> None:
+    with mcp_client.MCPToolClient(base_url=f"{games_server[0]}/tables").sync() as client:
+        assert [tool.name for tool in client.list_tools()] == ["query", "answer"]
+        client.reset(seed=3)
+        assert not client.call_tool("query", sql="SELECT 41 + 1")["done"]
+        step = client.step(CallToolAction(tool_name="answer", arguments={"value": "unknown"}))
+        assert step.done
+        assert step.reward is not None
 
 
 @pytest.fixture

@@ -17,7 +17,9 @@ from tests.gymposium.http.environments.conftest import Client
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from gymposium.http.environments import EnvOffer
 from gymposium.http.environments.dockerfile import build_dockerfile
+from gymposium.http.environments.manifest import build_manifest
 from gymposium.http.listening import TOKEN
 from gymposium.records import verify_file
 
@@ -123,3 +125,8 @@ def test_game_from_a_file_cannot_be_pinned() -> None:
 def test_command_prints_the_dockerfile() -> None:
     done = subprocess.run(command("kuhn_poker", "--dockerfile"), capture_output=True, text=True, check=True)
     assert done.stdout == build_dockerfile(["kuhn_poker"], ["random"], "forfeit")
+
+
+def test_command_prints_the_manifest() -> None:
+    done = subprocess.run(command("kuhn_poker", "--openenv-yaml"), capture_output=True, text=True, check=True)
+    assert done.stdout == build_manifest(EnvOffer.from_names(["kuhn_poker"]))

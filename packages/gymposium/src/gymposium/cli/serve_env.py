@@ -44,13 +44,17 @@ def command(
     dockerfile: Annotated[
         bool, typer.Option("--dockerfile", help="Print a Dockerfile for this server instead of serving")
     ] = False,
+    openenv_yaml: Annotated[
+        bool, typer.Option("--openenv-yaml", help="Print openenv.yaml for this server instead of serving")
+    ] = False,
 ) -> None:
     """Serve games as environments over a network, with the OpenEnv protocol.
 
     A client opens a websocket, at ws://HOST:PORT/ws for the first game or at ws://HOST:PORT/GAME/ws, and takes one
     seat: reset begins a match, and step plays a reply. Observations are the prompts that a language model would get.
     The same seed gives the same match, here and in gymnasium.make. Options of reset: seed, episode_id, game, seat,
-    opponent, prompt (full or compact), reply (move, tags or json).
+    opponent, prompt (full or compact), reply (move, tags or json). OpenEnv's MCPToolClient plays by calling tools:
+    those of the game, or move, legal_moves and resign.
 
     Every match is recorded in the run's folder, for gymposium verify.
 
@@ -63,12 +67,14 @@ def command(
         gymposium serve-env "goofspiel(num_cards=5)" --opponent mcts-100
         gymposium serve-env kuhn_poker --host 0.0.0.0 --name games.example.org
         gymposium serve-env tic_tac_toe mail --dockerfile > Dockerfile
+        gymposium serve-env tic_tac_toe mail --openenv-yaml > openenv.yaml
     """
     with require_extra("gymposium serve-env", "gymposium[serve]", "anyio", "starlette", "uvicorn", "websockets"):
         import websockets  # noqa: F401 - uvicorn needs it and would reject every client without it
 
         from gymposium.http.environments import EnvOffer, build_environments_app
         from gymposium.http.environments.dockerfile import build_dockerfile
+        from gymposium.http.environments.manifest import build_manifest
         from gymposium.http.listening import TOKEN, Listener
     opponents = opponent or ["random"]
     offer = EnvOffer.from_names(games, opponents, on_illegal)
@@ -79,6 +85,10 @@ def command(
     if dockerfile:
         reject_other_options(ctx, "dockerfile", ("games", "opponent", "on_illegal"))
         print(build_dockerfile(games, opponents, on_illegal), end="")
+        return
+    if openenv_yaml:
+        reject_other_options(ctx, "openenv_yaml", ("games", "opponent", "on_illegal"))
+        print(build_manifest(offer), end="")
         return
     token = os.environ.get(TOKEN) or None
     with Listener(host, port, names=name or (), token=token, variable=TOKEN) as listener:

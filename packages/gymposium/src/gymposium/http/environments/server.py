@@ -16,9 +16,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from gymposium.errors import GymposiumError, UnknownName
 from gymposium.http.app import build_api
+from gymposium.http.environments.mcp import ToolSessions
 from gymposium.http.environments.offer import OPTIONS, EnvOffer
 from gymposium.http.environments.session import EnvSession
-from gymposium.http.environments.wire import SCHEMAS, Incoming, WireError, format_message
+from gymposium.http.environments.wire import OPENAPI, SCHEMAS, Incoming, WireError, format_message
 from gymposium.http.requests import RequestRefusal
 from gymposium.match import MatchResult
 from gymposium.util.visible import quantity
@@ -43,9 +44,13 @@ def build_environments_app(
     `write` records a finished match, from one thread at a time. `names` and `token` configure the guard; `/health`
     needs no token."""
     server = _Server(offer, write, sessions, idle)
-    routes = [Route("/health", _report_health)]
+    routes = [Route("/health", _report_health), Route("/openapi.json", _describe_interface)]
     for at in ("", "/{game:path}"):
-        routes += [Route(f"{at}/metadata", server.metadata), Route(f"{at}/schema", server.schema)]
+        routes += [
+            Route(f"{at}/metadata", server.metadata),
+            Route(f"{at}/schema", server.schema),
+            Route(f"{at}/mcp", server.call_tools, methods=["POST"]),
+        ]
     sockets = [WebSocketRoute(path, server.play) for path in ("/ws", "/{game:path}/ws")]
     return build_api(
         [*routes, *sockets], names=names, token=token, needs_token=lambda scope: scope["path"] != "/health"
@@ -56,6 +61,10 @@ async def _report_health(request: Request) -> Response:
     return JSONResponse({"status": "healthy"})
 
 
+async def _describe_interface(request: Request) -> Response:
+    return JSONResponse(OPENAPI)
+
+
 class _Server:
     """The active sessions."""
 
@@ -64,6 +73,7 @@ class _Server:
         self._writing = Lock()
         self._threads = CapacityLimiter(sessions)  # each session waits for at most one step
         self._open = 0
+        self._held = ToolSessions(self._threads, idle, self._check_capacity)
 
     def _record(self, played: MatchResult) -> None:
         with self._writing:
@@ -104,38 +114,62 @@ class _Server:
         self._parse_game(request)
         return JSONResponse(SCHEMAS)
 
+    async def call_tools(self, request: Request) -> Response:
+        """Answer a JSON-RPC request of a client that calls tools."""
+        game = self._parse_game(request)
+        return await self._held.answer(request, lambda: EnvSession(self._offer, game, self._record))
+
     # -- over a websocket
 
     async def play(self, socket: WebSocket) -> None:
         """Play with one client until it disconnects, times out, or sends close."""
         try:
-            session = EnvSession(self._offer, self._parse_game(socket), self._record)
+            game = self._parse_game(socket)
         except RequestRefusal as refused:
             await socket.send_denial_response(refused.response())
             return
         await socket.accept()
         try:
-            if self._open >= self._sessions:
-                await socket.send_text(self._make_full_error().message())
-            else:
-                self._open += 1
-                try:
-                    await self._serve_messages(socket, session)
-                finally:
-                    self._open -= 1
-                    with CancelScope(shield=True):
-                        await to_thread.run_sync(session.close)
+            try:
+                if number := socket.query_params.get("session_id"):
+                    await self._play_joined(socket, number)
+                else:
+                    await self._play_alone(socket, EnvSession(self._offer, game, self._record))
+            except WireError as refused:
+                await socket.send_text(refused.message())
             await socket.close()
         except (WebSocketDisconnect, TimeoutError):
             pass  # the client has disconnected, or does not read
 
-    def _make_full_error(self) -> WireError:
-        return WireError(
-            "CAPACITY_REACHED",
-            f"This server is at its limit of {quantity(self._sessions, 'client')}. Try again later.",
-            active_sessions=self._open,
-            max_sessions=self._sessions,
-        )
+    async def _play_alone(self, socket: WebSocket, session: EnvSession) -> None:
+        """Play in a session that ends with the websocket."""
+        self._check_capacity()
+        self._open += 1
+        try:
+            await self._serve_messages(socket, session)
+        finally:
+            self._open -= 1
+            with CancelScope(shield=True):
+                await to_thread.run_sync(session.close)
+
+    async def _play_joined(self, socket: WebSocket, number: str) -> None:
+        """Play in a session of a client that calls tools."""
+        session = self._held.join(number)
+        try:
+            await self._serve_messages(socket, session)
+        finally:
+            self._held.leave(number)
+
+    def _check_capacity(self) -> None:
+        """Raise `WireError` if the server is at its limit of clients."""
+        active = self._open + len(self._held)
+        if active >= self._sessions:
+            raise WireError(
+                "CAPACITY_REACHED",
+                f"This server is at its limit of {quantity(self._sessions, 'client')}. Try again later.",
+                active_sessions=active,
+                max_sessions=self._sessions,
+            )
 
     async def _serve_messages(self, socket: WebSocket, session: EnvSession) -> None:
         while True:

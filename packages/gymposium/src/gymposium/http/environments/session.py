@@ -6,14 +6,18 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 from gymposium.envs.learner import LearnerTable
 from gymposium.errors import GymposiumError, is_actionable
 from gymposium.http.environments.offer import OPTIONS, EnvOffer
-from gymposium.http.environments.wire import WireError, extract_reply
+from gymposium.http.environments.tools import LEGAL_MOVES, RESIGN, list_seat_tools
+from gymposium.http.environments.wire import WireError, check_length, extract_reply
 from gymposium.match import EngineError, MatchResult
 from gymposium.players.protocol import Reply
+from gymposium.replies.reading import Reader
+from gymposium.tasks.tools import Call, Tool, list_tools
 
 GREATEST_SEED = 2**63 - 1
 _LONGEST_ID = 255
@@ -21,7 +25,7 @@ _log = logging.getLogger("gymposium.http")
 
 
 class EnvSession:
-    """One client's matches, played as in `gymposium.envs.gym.TextGameEnv`. Not thread-safe.
+    """One client's matches, played as in `gymposium.envs.gym.TextGameEnv`. Thread-safe: one call runs at a time.
 
     The same seed, options and replies give the same observations and rewards as in that environment."""
 
@@ -31,11 +35,18 @@ class EnvSession:
         self._name = offer.game(game).name
         self._default = self._name
         self._table: LearnerTable | None = None
+        self._reader: Reader | None = None
+        self._shown: dict[str, Any] = {}
+        self._lock = RLock()
         self._episode: str | None = None
         self._steps = 0
 
     def reset(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Begin a match, abandoning an unfinished one. Raises `WireError` for invalid options."""
+        with self._lock:
+            return self._reset(data)
+
+    def _reset(self, data: Mapping[str, Any]) -> dict[str, Any]:
         for key in data:
             if key not in ("seed", "episode_id", *OPTIONS):
                 known = ", ".join(("seed", "episode_id", *OPTIONS))
@@ -63,6 +74,7 @@ class EnvSession:
 
         with self._contain_failures():
             self._table = table = LearnerTable.open(options, seed, seat, number)
+            self._reader = options.outside.reader
             table.advance()
         if table.error is not None:
             self._break_off(table)
@@ -74,23 +86,75 @@ class EnvSession:
         return self._make_observation(text, info, None, done=False)
 
     def step(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Play one reply, and continue to this seat's next decision or the end.
+        """Play an action, and continue to this seat's next decision or the end.
 
-        Raises `WireError` if this is not possible."""
+        An action is a reply, or OpenEnv's call or list of tools. Raises `WireError` if this is not possible."""
+        match data.get("type"):
+            case "list_tools":
+                return self._list_tools_as_observation()
+            case "call_tool":
+                return self.call_tool(data.get("tool_name"), data.get("arguments", {}))
         text = extract_reply(data)
-        table = self._table
-        if table is None or table.needs_reset:
+        with self._lock:
+            return self._play(self._get_table(), text)
+
+    def list_tools(self) -> tuple[Tool, ...]:
+        """Return the tools that play the current game, or the default game before the first match."""
+        with self._lock, self._contain_failures():
+            return list_seat_tools(self._offer.game(self._name), self._offer.on_illegal)
+
+    def call_tool(self, name: object, arguments: object) -> dict[str, Any]:
+        """Call one of `list_tools`, and return what `step` returns. Raises `WireError` if this is not possible."""
+        with self._lock:
+            tools = {tool.name: tool for tool in self.list_tools()}
+            if not isinstance(name, str) or name not in tools:
+                raise WireError("VALIDATION_ERROR", f"Unknown tool {str(name)[:80]!r}. Tools: {', '.join(tools)}.")
+            if not isinstance(arguments, dict):
+                raise WireError("VALIDATION_ERROR", f"The arguments of {name} must be a JSON object.")
+            table = self._get_table()
+            assert self._reader is not None
+            if list_tools(table.job.game):
+                return self._play(table, self._reader.answer(check_length(Call(name, arguments).json)))
+            if objection := tools[name].find_objection(arguments):
+                raise WireError("VALIDATION_ERROR", f"{name}: {objection}.")
+            if name == LEGAL_MOVES.name:
+                return {**self._shown, "reward": None}
+            if name == RESIGN.name:
+                return self._resign(table)
+            return self._play(table, self._reader.answer(check_length(arguments["move"])))
+
+    def _list_tools_as_observation(self) -> dict[str, Any]:
+        listed = self.list_tools()
+        tools = [{"name": t.name, "description": t.description, "input_schema": t.parameters} for t in listed]
+        return {"observation": {"tools": tools, "metadata": {}}, "reward": None, "done": False, "metadata": {}}
+
+    def _get_table(self) -> LearnerTable:
+        """Return the match's table. Raises `WireError` without a match in progress."""
+        if self._table is None or self._table.needs_reset:
             raise WireError("EXECUTION_ERROR", "There is no match in progress. Send reset first.")
+        return self._table
+
+    def _play(self, table: LearnerTable, text: str) -> dict[str, Any]:
         self._steps += 1
         with self._contain_failures():
             table.step(Reply(text))
             table.advance()
         return self._make_outcome(table)
 
+    def _resign(self, table: LearnerTable) -> dict[str, Any]:
+        """Give failed replies until the seat has forfeited."""
+        self._steps += 1
+        with self._contain_failures():
+            while table.played is None:
+                table.step(Reply("resign"))
+                table.advance()
+        return self._make_outcome(table)
+
     def close(self) -> None:
         """Release an unfinished match's resources, such as a server."""
-        if self._table is not None:
-            self._table.close()
+        with self._lock:
+            if self._table is not None:
+                self._table.close()
 
     def state(self) -> dict[str, Any]:
         """Return the state in the format of OpenEnv's clients."""
@@ -140,4 +204,5 @@ class EnvSession:
         assert self._table is not None
         metadata = {"episode_id": self._episode, "match": self._table.job.id, "game": self._name, **info}
         observation = {"text": text, "legal_moves": moves, "metadata": metadata}
-        return {"observation": observation, "reward": reward, "done": done, "metadata": metadata}
+        self._shown = {"observation": observation, "reward": reward, "done": done, "metadata": metadata}
+        return self._shown

@@ -2,7 +2,8 @@
 
 A client sends `{"type": "reset", "data": {…}}`, `{"type": "step", "data": ACTION}`, `{"type": "state"}` and
 `{"type": "close"}`. It gets `{"type": "observation", "data": {"observation", "reward", "done", "metadata"}}`,
-`{"type": "state", "data": {…}}` or `{"type": "error", "data": {"message", "code"}}`.
+`{"type": "state", "data": {…}}` or `{"type": "error", "data": {"message", "code"}}`. An ACTION is `{"text": …}`, or a
+call of a tool: `{"type": "call_tool", "tool_name": …, "arguments": {…}}`.
 """
 
 from __future__ import annotations
@@ -79,6 +80,11 @@ def extract_reply(action: Mapping[str, Any]) -> str:
         raise WireError(
             "VALIDATION_ERROR", f'An action must be {{"text": "…"}} with the reply, not {str(action)[:80]}.'
         )
+    return check_length(text)
+
+
+def check_length(text: str) -> str:
+    """Return a reply's text. Raises `WireError` if it is too long."""
     if len(text) > LONGEST_REPLY:
         raise WireError(
             "VALIDATION_ERROR", f"A reply must have at most {LONGEST_REPLY:,} characters, not {len(text):,}."
@@ -129,3 +135,20 @@ SCHEMAS: Mapping[str, Any] = {
     },
 }
 """Response to `GET /schema`."""
+
+
+def _describe_path(method: str, summary: str) -> dict[str, Any]:
+    return {method: {"summary": summary, "responses": {"200": {"description": "JSON"}}}}
+
+
+OPENAPI: Mapping[str, Any] = {
+    "openapi": "3.1.0",
+    "info": {"title": "gymposium serve-env", "version": "1.0.0"},
+    "paths": {
+        "/health": _describe_path("get", "Return whether the server runs"),
+        "/metadata": _describe_path("get", "Describe the first game"),
+        "/schema": _describe_path("get", "Return the schemas of actions, observations and states"),
+        "/mcp": _describe_path("post", "List and call tools, by JSON-RPC"),
+    },
+}
+"""Response to `GET /openapi.json`. The version is that of OpenEnv's interface."""
