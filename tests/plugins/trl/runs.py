@@ -15,6 +15,7 @@ QUIET = [
     pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.*gradient_checkpointing:FutureWarning"),
     pytest.mark.filterwarnings("ignore:You are using 'rollout_func'"),
+    pytest.mark.filterwarnings("ignore:You are using 'environment_factory'"),
 ]
 COPIES = 4
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
+from gymposium.util.streams import derive_seed
 
 _FORM = re.compile(r"(.+), seat ([0-9]+), seed ([0-9]+)")
 
@@ -33,7 +35,22 @@ class MatchPrompt(NamedTuple):
         match = cls(named[1], int(named[2]), int(named[3]))
         if match.game != game.name or match.seat >= game.seats:
             raise BadOption(
-                f"The prompt {text!r} names no match of {game.name} with seats from 0 to {game.seats - 1}: make the "
+                f"The prompt {text!r} names no match of {game.name} with seats from 0 to {game.seats - 1}. Make the "
                 f"dataset with the dataset() of this Rollout."
             )
         return match
+
+
+def list_matches(game: Game, size: int, seed: int, seats: int | Iterable[int] | None) -> list[MatchPrompt]:
+    """Return the matches of a dataset with `size` rows, each with a deal derived from `seed`. The model takes the
+    `seats` (all by default) in turn.
+
+    Raises `BadOption` for a size below 1, and for invalid seats."""
+    chosen = [*range(game.seats)] if seats is None else [seats] if isinstance(seats, int) else [*seats]
+    if size < 1:
+        raise BadOption(f"size={size}: a dataset needs at least one row. Use 1 or more.")
+    if not chosen or not {*chosen} <= {*range(game.seats)}:
+        raise BadOption(f"seats={seats!r}: write a seat from 0 to {game.seats - 1}, or a list of them.")
+    return [
+        MatchPrompt(game.name, chosen[number % len(chosen)], derive_seed(seed, "trl", number)) for number in range(size)
+    ]

@@ -86,19 +86,20 @@ def _find_reasons(trainer: Any, chat: Chat, rows: int) -> Iterator[str]:
         if value != neutral and (value or neutral):
             yield (
                 f"GRPOConfig({name}={value!r}): Rollout samples from the model of this process with its full "
-                f"distribution and its own prompts, so this would have no effect. Leave it out."
+                f"distribution and its own prompts, so this would have no effect. Leave it out, or let TRL sample: "
+                f"GRPOTrainer(environment_factory=EnvironmentFactory(...))."
             )
     if args.temperature <= 0.0:
         yield f"GRPOConfig(temperature={args.temperature}): GRPO learns from samples. Set a temperature above 0."
     if trainer.tools:
         yield (
             "GRPOTrainer(tools=…) or (environment_factory=…): TRL would call tools in what Rollout has played. Leave "
-            "it out; a game's own tools are called by Rollout."
+            "it out, because Rollout calls a game's own tools; or leave out rollout_func."
         )
     if trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled:
         yield (
             "FSDP and DeepSpeed may shard the weights, and Rollout samples from whole weights in each process. Train "
-            "with DDP or on one device; a LoRA needs little memory."
+            "with DDP or on one device, or let TRL sample: GRPOTrainer(environment_factory=EnvironmentFactory(...))."
         )
     if args.mask_truncated_completions and not chat.stops <= {*trainer.eos_token_ids}:
         yield (

@@ -11,7 +11,7 @@ from typing import Any
 
 from datasets import Dataset  # type: ignore[import-untyped]
 
-from gymposium.errors import BadOption, UnratedGroup
+from gymposium.errors import UnratedGroup
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, MatchResult, play
@@ -31,7 +31,7 @@ from gymposium_agents.chat.tokens import History
 from gymposium_agents.players.player import make_engine_player
 from gymposium_trl.engine import TrainerEngine
 from gymposium_trl.fields import build_fields, compute_metrics, find_groups, make_trajectory
-from gymposium_trl.prompts import MatchPrompt
+from gymposium_trl.prompts import MatchPrompt, list_matches
 from gymposium_trl.refusals import check_context, check_template, check_trainer, get_tokenizer
 
 
@@ -94,15 +94,7 @@ class Rollout:
         default) in turn. The columns are `prompt`, which names the match, `seat` and `seed`.
 
         Raises `BadOption` for a size below 1, and for invalid seats."""
-        chosen = [*range(self.game.seats)] if seats is None else [seats] if isinstance(seats, int) else [*seats]
-        if size < 1:
-            raise BadOption(f"size={size}: a dataset needs at least one row. Use 1 or more.")
-        if not chosen or not {*chosen} <= {*range(self.game.seats)}:
-            raise BadOption(f"seats={seats!r}: write a seat from 0 to {self.game.seats - 1}, or a list of them.")
-        rows = [
-            MatchPrompt(self.game.name, chosen[number % len(chosen)], derive_seed(seed, "trl", number))
-            for number in range(size)
-        ]
+        rows = list_matches(self.game, size, seed, seats)
         columns = {"prompt": [*map(str, rows)], "seat": [row.seat for row in rows], "seed": [row.seed for row in rows]}
         return Dataset.from_dict(columns)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gymposium.envs.tool_table import MOVE
 from gymposium.games.protocol import Game
 from gymposium.match.failures import FailurePolicy
 from gymposium.tasks.tools import Tool, list_tools
@@ -14,11 +15,6 @@ def _make_tool(name: str, description: str, **properties: Any) -> Tool:
     return Tool(name, description, schema)
 
 
-MOVE = _make_tool(
-    "move",
-    "Play your move. Returns the position at your next turn, or the result.",
-    move={"type": "string", "description": "One legal move, or your answer if the game takes free text."},
-)
 LEGAL_MOVES = _make_tool("legal_moves", "Return the position and your legal moves again, without playing.")
 RESIGN = _make_tool("resign", "Give up. You forfeit the match.")
 
