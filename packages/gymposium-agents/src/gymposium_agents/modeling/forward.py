@@ -91,23 +91,34 @@ def join_batches(parts: Sequence[PrefilledBatch], spare: int) -> PrefilledBatch:
     return PrefilledBatch(torch.cat([part.logits for part in parts]), cache, mask)
 
 
-def extend_batch(model: Any, batch: PrefilledBatch, parents: Sequence[int], tokens: Tensor, real: Tensor) -> Tensor:
+def extend_batch(
+    model: Any,
+    batch: PrefilledBatch,
+    parents: Sequence[int],
+    tokens: Tensor,
+    real: Tensor,
+    places: Tensor | None = None,
+) -> Tensor:
     """Append `tokens` [C, K] to the C sequences of `batch` selected by `parents`. `real` [C, K] is 1 at tokens and 0 at
-    padding, which is on the right. Returns the logits after each token, [C, K, V] float32. The batch then contains the
-    C longer sequences."""
+    padding, which is on the right. Returns the logits after each token, [C, K, V] float32, or after the tokens at
+    `places` [C, P]. The batch then contains the C longer sequences."""
     if list(parents) != list(range(len(batch.mask))):  # else nothing needs to be copied
         chosen = torch.tensor(parents, device=tokens.device)
         batch.cache.batch_select_indices(chosen)
         batch.mask = batch.mask[chosen]
     batch.mask = torch.cat([batch.mask, real], dim=1)
-    logits = run_forward(model, tokens, batch.cache, batch.mask, keep=tokens.shape[1])
+    if places is None:
+        places = torch.arange(tokens.shape[1], device=tokens.device)
+    logits = run_forward(model, tokens, batch.cache, batch.mask, places)
     batch.logits = logits[:, -1]
     return logits
 
 
-def run_forward(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, *, keep: int = 1) -> Tensor:
+def run_forward(
+    model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, places: Tensor | None = None
+) -> Tensor:
     """Run `ids` [B, K] after the tokens in `cache`. `mask` [B, T] covers the cached tokens and `ids`. None means no
-    padding. Returns float32 logits [B, `keep`, V] after the last `keep` tokens.
+    padding. Returns float32 logits [B, P, V] after the ids at `places` [P] or [B, P], by default after the last one.
 
     Raises `GymposiumError` for a model whose layers cache anything other than keys and values."""
     place, length = cache.get_seq_length(), ids.shape[1]
@@ -123,20 +134,23 @@ def run_forward(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = Non
     elif length == 1 and mask is not None and model.device.type == "cpu" and has_grouped_heads(model):
         # without a mask, transformers leaves the groups to PyTorch, whose 16-bit kernel is five times as slow
         attention = mask.bool()[:, None, None]
-    places = torch.arange(length - keep, length, device=ids.device)
-    selected = select_places(model, places) if keep < length else {}
+    if places is None:
+        places = torch.tensor([length - 1], device=ids.device)
+    selected = select_places(model, places) if places.shape[-1] < length else {}
+    # indices, because a slice is not contiguous: `linear` would copy frozen head weights for each row
+    kept = torch.arange(places.shape[-1] if selected else length, device=ids.device)
+    one_for_all = places.dim() == 1
     out = model(
         input_ids=ids,
         attention_mask=attention,
         position_ids=positions,
         past_key_values=cache,
         use_cache=True,
-        # indices, because a slice is not contiguous: `linear` would copy frozen head weights for each row
-        logits_to_keep=places - places[0] if selected else places,
+        logits_to_keep=places if one_for_all and not selected else kept,
         **selected,
     )
     logits: Tensor = out.logits.float()
-    return logits
+    return logits if one_for_all or selected else logits[torch.arange(len(ids), device=ids.device)[:, None], places]
 
 
 def fill_batch(model: Any, prompts: Sequence[Tokens], pad: int, spare: int) -> tuple[PrefilledBatch, dict[Tokens, int]]:
@@ -145,17 +159,22 @@ def fill_batch(model: Any, prompts: Sequence[Tokens], pad: int, spare: int) -> t
 
 
 def compute_completion_logits(
-    model: Any, pairs: Sequence[tuple[Tokens, Tokens]], pad: int, filled: Fill = fill_batch
+    model: Any,
+    pairs: Sequence[tuple[Tokens, Tokens]],
+    pad: int,
+    filled: Fill = fill_batch,
+    places: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Run teacher forcing for C distinct (prompt, completion) pairs. Returns the logits [C, L, V] that predict each
-    completion token, the tokens [C, L], and a mask [C, L] that is 1 at tokens and 0 at padding."""
+    completion token, the tokens [C, L], and a mask [C, L] that is 1 at tokens and 0 at padding. With `places` [C, P],
+    the logits [C, 1 + P, V] are only those that predict the first token and the ones after these completion tokens."""
     length = max(len(completion) for _, completion in pairs)
     batch, place = filled(model, list(dict.fromkeys(prompt for prompt, _ in pairs)), pad, length)
     parents = [place[prompt] for prompt, _ in pairs]
     tokens, mask = pad_right([completion for _, completion in pairs], pad, batch.logits.device)
     logits = batch.logits[parents][:, None]
     if length > 1:
-        later = extend_batch(model, batch, parents, tokens[:, :-1], mask[:, :-1])
+        later = extend_batch(model, batch, parents, tokens[:, :-1], mask[:, :-1], places)
         logits = torch.cat([logits, later], dim=1)
     return logits, tokens, mask
 

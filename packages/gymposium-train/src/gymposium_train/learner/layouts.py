@@ -38,13 +38,15 @@ def run_shared(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
     pairs = [_split_sequence(sequence) for sequence in sequences]
     if _count_saved_tokens(pairs) < WORTH_SHARING:
         return run_padded(trunk, sequences, pad)
-    states, _, _ = compute_completion_logits(trunk, pairs, pad)
-    width = states.shape[1]
-    flat = [
-        row * width + place - len(prompt)
-        for row, (sequence, (prompt, _)) in enumerate(zip(sequences, pairs, strict=True))
-        for place in sequence.places
+    # the first place of a sequence follows its prompt
+    later = [
+        tuple(place - len(prompt) - 1 for place in sequence.places[1:])
+        for sequence, (prompt, _) in zip(sequences, pairs, strict=True)
     ]
+    places, _ = pad_right(later, 0, trunk.device)
+    states, _, _ = compute_completion_logits(trunk, pairs, pad, places=places)
+    width = states.shape[1]
+    flat = [row * width + number for row, sequence in enumerate(sequences) for number in range(len(sequence.places))]
     return states.flatten(0, 1)[torch.tensor(flat, device=states.device)]
 
 
