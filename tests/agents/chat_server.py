@@ -1,16 +1,19 @@
-"""An OpenAI-compatible chat server on loopback for tests, with prescribed answers and faults."""
+"""A chat server of any dialect on loopback for tests, with prescribed answers and faults."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-PATH = "/v1/chat/completions"
+from pydantic import TypeAdapter
+
+PATHS = ("/v1/chat/completions", "/v1/messages", "/v1/responses")
 
 
 @dataclass
@@ -57,6 +60,24 @@ def refusal(status: int, message: str = "no", *, headers: dict[str, str] | None 
     return Answer(status, {"error": {"message": message, **error}}, headers or {"Retry-After": "0.01"})
 
 
+def check_body(kind: Any, body: dict[str, Any]) -> None:
+    """Raise `ValidationError` unless a body has this type of a service's library, down to its last part."""
+
+    def read(value: Any) -> None:
+        if isinstance(value, Mapping):
+            value = value.values()
+        if isinstance(value, Iterable) and not isinstance(value, str):
+            for one in value:  # pydantic checks an iterable when it is read
+                read(one)
+
+    read(_make_adapter(kind).validate_python(body))
+
+
+@cache
+def _make_adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)  # slow, and kept because its iterators need it
+
+
 class ChatServer:
     """The requests of a server, and how many it handled at once."""
 
@@ -85,7 +106,7 @@ def chat_server(answer: Callable[[ChatRequest, int], Answer]) -> Iterator[ChatSe
                 server.asked.append(asked)
                 server.under_way += 1
                 server.most_at_once = max(server.most_at_once, server.under_way)
-            given = answer(asked, number) if self.path == PATH else refusal(404, "no such path")
+            given = answer(asked, number) if self.path in PATHS else refusal(404, "no such path")
             if given.until is not None:
                 given.until.wait(30)
             with server.lock:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
-from pydantic import TypeAdapter
-from tests.agents.chat_server import Answer, ChatRequest, ChatServer, chat_server, completion, refusal
+from tests.agents.chat_server import Answer, ChatRequest, ChatServer, chat_server, check_body, completion, refusal
 from tests.gymposium.tasks.guessing import guessing
 
 from gymposium.errors import BadOption
@@ -20,8 +19,6 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.records import Record
 from gymposium.records.replay import find_replay_difference
 from gymposium_agents.players.api_player import ApiPlayer, make_api_player
-
-BODY: TypeAdapter[Any] = TypeAdapter(CompletionCreateParamsNonStreaming)
 
 
 def call(number: object, id_: str = "call_1", name: str = "guess") -> dict[str, Any]:
@@ -41,7 +38,7 @@ def play_guessing(
         [played] = play([MatchJob("m", guessing(), [player], 4, on_illegal=FailurePolicy("retry", 1))])
         check(player)
     for asked in server.asked:
-        BODY.validate_python(asked.body)
+        check_body(CompletionCreateParamsNonStreaming, asked.body)
     return server, played
 
 
@@ -114,7 +111,7 @@ def test_services_of_other_forms_are_read() -> None:
     """Ollama writes the arguments as an object, old services one call without an id, and some no arguments."""
     made = {"function": {"name": "guess", "arguments": {"number": 2}}}
     old = completion(None, "function_call", function_call={"name": "guess", "arguments": '{"number": 7}'})
-    empty = calling({"id": "a", "function": {"name": "misbehave", "arguments": ""}})
+    empty = calling({"id": "a", "type": "function", "function": {"name": "misbehave", "arguments": ""}})
     server, played = play_guessing([calling(made), old, empty, calling(call(4))])
     assert [turn.reading for turn in played.turns] == ["move"] * 4
     results = [message["tool_call_id"] for message in server.asked[-1].messages if message["role"] == "tool"]

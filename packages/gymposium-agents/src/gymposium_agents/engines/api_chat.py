@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gymposium.tasks.tools import Tool
 from gymposium.util.visible import visible
-from gymposium_agents.chat.tokens import Message, NativeReply
+from gymposium_agents.chat.tokens import Message
 from gymposium_agents.engines.api_dialect import (
     KNOWN,
     MOST_TOKENS,
@@ -16,10 +16,16 @@ from gymposium_agents.engines.api_dialect import (
     NoReply,
     RawCall,
     check_text,
+    check_types,
+    drop_empty,
+    get_usage,
+    make_native,
     number_calls,
     read_count,
 )
-from gymposium_agents.engines.failures_in_answers import UNFINISHED, find_first_choice, list_finish_words
+from gymposium_agents.engines.api_settings import OPENAI_URL, SEPARATOR, ApiSettings
+from gymposium_agents.engines.failures_in_answers import UNFINISHED, find_error, find_first_choice, list_finish_words
+from gymposium_agents.engines.refused_fields import LIMITS, OPTIONAL
 
 _OTHER_TEXTS = ("text", "delta")
 """Fields of a choice with the reply in answers of another form: a completion without chat, or a part of a stream."""
@@ -30,7 +36,67 @@ _NO_TEXTS = _THOUGHTS | {"reference", "refusal"}
 """Types of message parts that do not belong to the reply."""
 
 
-def write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+class ChatDialect:
+    """Chat completions."""
+
+    path = "/chat/completions"
+    adaptable = (*LIMITS, *OPTIONAL)
+
+    def choose_limit(self, settings: ApiSettings) -> str:
+        # OpenAI's newer models refuse max_tokens, and most other services only know that name
+        is_openai = OPENAI_URL in settings.base_url.split(SEPARATOR)
+        return settings.limit or ("max_completion_tokens" if is_openai else "max_tokens")
+
+    def make_headers(self, key: str) -> Mapping[str, str]:
+        return {"Authorization": f"Bearer {key}"}
+
+    def write(self, settings: ApiSettings, messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, Any]:
+        system = [] if settings.system is None else [{"role": "system", "content": settings.system}]
+        body: dict[str, Any] = {"messages": [*system, *_write_messages(messages)]}
+        if tools:
+            body["tools"] = [tool.as_function for tool in tools]
+        if settings.top_p is not None:
+            body["top_p"] = settings.top_p
+        if settings.reasoning_effort is not None:
+            body["reasoning_effort"] = settings.reasoning_effort
+        return body
+
+    def find_error(self, answer: Any) -> Mapping[str, Any] | str | None:
+        error = find_error(answer)
+        if error is None and isinstance(answer, dict) and answer.get("choices") in (None, []):
+            return "no choices"
+        return error
+
+    def read(self, answer: Any, *, offered: bool) -> Answer:
+        choice = find_first_choice(answer)
+        message = choice.get("message") if isinstance(choice, dict) else None
+        reasons = list_finish_words(choice)
+        is_other_form = isinstance(choice, dict) and not choice.keys().isdisjoint(_OTHER_TEXTS)
+        if message is None and reasons & KNOWN and not reasons & UNFINISHED and not is_other_form:
+            message = {}  # Gemini omits it if there is no text
+        if not isinstance(choice, dict) or not isinstance(message, dict):
+            raise NoReply("choices[0].message is missing or not an object")
+        text = _read_content(message.get("content"))
+        if not text.strip() and not reasons & KNOWN:
+            reason = visible(repr(str(choice.get("finish_reason")).lower()[:80]))
+            raise NoReply(f"message.content is empty, and finish_reason is unknown: {reason}")
+        made = message.get("tool_calls") or []
+        if not made and message.get("function_call"):
+            made = [{"function": message["function_call"]}]  # OpenAI's form before tools
+        calls = tuple(_read_call(one) for one in made) if offered else ()
+        kept = {**drop_empty(message, "content"), "role": "assistant"}
+        return Answer(
+            text,
+            reasons,
+            *_read_usage(get_usage(answer)),
+            has_calls=bool(made),
+            calls=calls,
+            native=make_native([kept], [call.get("id") for call in made]) if calls else None,
+            has_thoughts=_has_thoughts(message),
+        )
+
+
+def _write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Return the messages in the dialect's form. Replies with calls are sent back as the service wrote them."""
     written = list[dict[str, Any]]()
     for message, ids in number_calls(messages):
@@ -38,10 +104,6 @@ def write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
             written += native.items
             continue
         one: dict[str, Any] = {"role": message["role"], "content": message["content"]}
-        if picture := message.get("picture"):
-            url = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
-            shown = {"type": "image_url", "image_url": {"url": url}}
-            one["content"] = [shown, {"type": "text", "text": message["content"]}]
         if calls := message.get("tool_calls", ()):
             one["content"] = message["content"] or None
             one["tool_calls"] = [
@@ -56,38 +118,6 @@ def write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
             [one["tool_call_id"]] = ids
         written.append(one)
     return written
-
-
-def read_answer(answer: Any, *, offered: bool) -> Answer:
-    """Read a chat completion. Services omit different fields, but existing fields must have the right types. Calls are
-    read only if tools were `offered`.
-
-    Raises `NoReply` for an answer without a reply."""
-    choice = find_first_choice(answer)
-    message = choice.get("message") if isinstance(choice, dict) else None
-    reasons = list_finish_words(choice)
-    is_other_form = isinstance(choice, dict) and not choice.keys().isdisjoint(_OTHER_TEXTS)
-    if message is None and reasons & KNOWN and not reasons & UNFINISHED and not is_other_form:
-        message = {}  # Gemini omits it if there is no text
-    if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise NoReply("choices[0].message is missing or not an object")
-    text = _read_content(message.get("content"))
-    if not text.strip() and not reasons & KNOWN:
-        reason = visible(repr(str(choice.get("finish_reason")).lower()[:80]))
-        raise NoReply(f"message.content is empty, and finish_reason is unknown: {reason}")
-    made = message.get("tool_calls") or []
-    if not made and message.get("function_call"):
-        made = [{"function": message["function_call"]}]  # OpenAI's form before tools
-    calls = tuple(_read_call(one) for one in made) if offered else ()
-    return Answer(
-        text,
-        reasons,
-        *_read_usage(answer.get("usage")),
-        has_calls=bool(made),
-        calls=calls,
-        native=_make_native(message, made) if calls else None,
-        has_thoughts=_has_thoughts(message),
-    )
 
 
 def _read_content(content: Any) -> str:
@@ -105,8 +135,7 @@ def _read_content(content: Any) -> str:
     texts: list[Any] = ["" if "text" in part and part["text"] is None else part.get("text") for part in told]
     if not all(isinstance(text, str) for text in texts):
         raise NoReply("message.content is not text")
-    if unknown := {*types} - _TEXTS - _NO_TEXTS:
-        raise NoReply(f"message.content has parts of unknown types: {visible(str(sorted(unknown)))}")
+    check_types({*types} - _TEXTS - _NO_TEXTS, "message.content")
     return check_text("".join(texts), "message.content")
 
 
@@ -122,13 +151,6 @@ def _read_call(made: Any) -> RawCall:
     return RawCall(check_text(name, "message.tool_calls"), check_text(arguments, "message.tool_calls"))
 
 
-def _make_native(message: Mapping[str, Any], made: Sequence[Mapping[str, Any]]) -> NativeReply | None:
-    """Return a message with calls as the service expects it back, or None if a call has no id."""
-    ids = tuple(i for call in made if isinstance(i := call.get("id"), str))
-    kept = {name: value for name, value in message.items() if name == "content" or value not in (None, [])}
-    return NativeReply(({**kept, "role": "assistant"},), ids) if len(ids) == len(made) else None
-
-
 def _has_thoughts(message: Mapping[str, Any]) -> bool:
     """Return True if a message has thoughts outside its text."""
     parts = message.get("content")
@@ -136,14 +158,12 @@ def _has_thoughts(message: Mapping[str, Any]) -> bool:
     return bool(message.get("reasoning_content") or message.get("reasoning") or kinds & _THOUGHTS)
 
 
-def _read_usage(usage: object) -> tuple[int | None, int | None]:
+def _read_usage(usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
     """Return the numbers of prompt and completion tokens, or None for a number that the service did not report. If the
     total exceeds the sum, the rest are thoughts, which some services do not count as completion. Raises `NoReply` for
     a value that is not a count."""
-    if usage is not None and not isinstance(usage, dict):
-        raise NoReply("usage is not an object")
-    prompt, completion = read_count(usage or {}, "prompt_tokens"), read_count(usage or {}, "completion_tokens")
-    total = (usage or {}).get("total_tokens")
+    prompt, completion = read_count(usage, "prompt_tokens"), read_count(usage, "completion_tokens")
+    total = usage.get("total_tokens")
     if prompt is not None and type(total) is int and prompt + (completion or 0) < total <= MOST_TOKENS:
         completion = total - prompt
     return prompt, completion

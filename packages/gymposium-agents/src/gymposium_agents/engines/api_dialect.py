@@ -1,17 +1,18 @@
-"""What the dialects of chat services share: answers, reasons why a reply ended, and calls in a service's own form."""
+"""The protocol of dialects, in which chat services are asked and answer, and what the dialects share."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from gymposium.replies.reading import MAX_REPLY
-from gymposium.tasks.tools import Call
+from gymposium.tasks.tools import Call, Tool
 from gymposium.util.strict_json import parse_strict_json
-from gymposium.util.visible import is_encodable
+from gymposium.util.visible import is_encodable, visible
 from gymposium_agents.chat.tokens import Message, NativeReply
+from gymposium_agents.engines.api_settings import ApiSettings
 
 CUT_OFF = {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
 """Finish reasons of a reply that reached a token limit: OpenAI's and vLLM's, Anthropic's and Gemini's, and other
@@ -74,9 +75,46 @@ class Answer:
     calls: tuple[RawCall, ...] = ()
     """The calls, if tools were offered."""
     native: NativeReply | None = None
-    """The reply in the service's own form, if it has calls with ids."""
+    """The reply in the service's own form, if its calls have ids. It is kept only if they are well-formed."""
     has_thoughts: bool = False
     """Whether the reply has thoughts outside its text."""
+
+
+class ApiDialect(Protocol):
+    """A form of requests to a chat service, and of its answers."""
+
+    @property
+    def path(self) -> str:
+        """The path below the service's address."""
+        ...
+
+    @property
+    def adaptable(self) -> tuple[str, ...]:
+        """The fields that a request may omit or rename if the service refuses them."""
+        ...
+
+    def choose_limit(self, settings: ApiSettings) -> str:
+        """Return the name of the field that limits the length of a reply."""
+        ...
+
+    def make_headers(self, key: str) -> Mapping[str, str]:
+        """Return the headers with the key."""
+        ...
+
+    def write(self, settings: ApiSettings, messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, Any]:
+        """Return the body of a request, without the model, the temperature, the seed and the limit."""
+        ...
+
+    def find_error(self, answer: Any) -> Mapping[str, Any] | str | None:
+        """Return the service's error in an answer with status 200, or what the answer lacks, or None."""
+        ...
+
+    def read(self, answer: Any, *, offered: bool) -> Answer:
+        """Read an answer. Services omit different fields, but existing fields must have the right types. Calls are read
+        only if tools were `offered`.
+
+        Raises `NoReply` for an answer without a reply."""
+        ...
 
 
 def number_calls(messages: Sequence[Message]) -> Iterator[tuple[Message, tuple[str, ...]]]:
@@ -105,9 +143,53 @@ def check_text(text: str, where: str) -> str:
     return text
 
 
+def get_usage(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the token counts in an answer. Raises `NoReply` if they are not in an object."""
+    usage = answer.get("usage")
+    return {} if usage is None else require_object(usage, "usage")
+
+
 def read_count(usage: Mapping[str, Any], name: str) -> int | None:
     """Return a token count, or None if the service did not report it. Raises `NoReply` for anything else."""
     count = usage.get(name)
     if count is None or (type(count) is int and 0 <= count <= MOST_TOKENS):
         return count
     raise NoReply(f"usage.{name} is not a token count")
+
+
+def make_native(items: Sequence[Any], ids: Sequence[Any]) -> NativeReply | None:
+    """Return a reply with calls as the service expects it back, or None if a call has no id."""
+    return NativeReply(tuple(items), tuple(ids)) if all(isinstance(one, str) for one in ids) else None
+
+
+def drop_empty(item: Mapping[str, Any], *kept: str) -> dict[str, Any]:
+    """Return an object of an answer without its empty fields, some of which services refuse in a request."""
+    return {name: value for name, value in item.items() if name in kept or value not in (None, [])}
+
+
+def list_parts(content: Any, where: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the parts of a list in an answer, with their types. Raises `NoReply` for anything else."""
+    if not isinstance(content, list):
+        raise NoReply(f"{where} is not a list")
+    return [(get_text(require_object(part, where), where, "type"), part) for part in content]
+
+
+def require_object(value: Any, where: str) -> Mapping[str, Any]:
+    """Return an object in an answer. Raises `NoReply` for anything else."""
+    if not isinstance(value, dict):
+        raise NoReply(f"{where} is not an object")
+    return value
+
+
+def get_text(part: Mapping[str, Any], where: str, name: str = "text") -> str:
+    """Return a text in an answer. Raises `NoReply` for anything else, and for a text that cannot be recorded."""
+    text = part.get(name)
+    if not isinstance(text, str):
+        raise NoReply(f"{where} has no {name}")
+    return check_text(text, where)
+
+
+def check_types(types: set[str], where: str) -> None:
+    """Raise `NoReply` if an answer has parts of unknown `types`."""
+    if types:
+        raise NoReply(f"{where} has parts of unknown types: {visible(str(sorted(types)))}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from gymposium.errors import GymposiumError
 from gymposium.http.responses import BadBody
 from gymposium.util.visible import visible
-from gymposium_agents.engines.api_settings import ApiSettings
+from gymposium_agents.engines.api_settings import ApiSettings, DialectName
 
 if TYPE_CHECKING:
     from openai import APIStatusError, OpenAIError
@@ -121,6 +121,14 @@ _PART = re.compile(r"(\d+(?:\.\d+)?) ?(ms|h|m|s)", re.IGNORECASE)
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _LONGEST_PAUSE = 30
 """Maximum number of seconds before a retry if the service states no delay."""
+
+
+_ANSWERS: dict[DialectName, tuple[str, str]] = {
+    "chat": ("a chat completion", "an OpenAI-compatible API"),
+    "messages": ("a message", "an API with Anthropic's /messages"),
+    "responses": ("a response", "an API with OpenAI's /responses"),
+}
+"""What each dialect answers with, and the services that speak it."""
 
 
 class ApiError(GymposiumError):
@@ -299,11 +307,11 @@ def read_retry_delay(headers: Mapping[str, str]) -> float | None:
 
 
 def make_malformed_error(text: str, settings: ApiSettings, what: str = "") -> ApiError:
-    """Make the error for an answer that is not a chat completion. `what` is the reason, if known."""
+    """Make the error for an answer without a reply in the dialect. `what` is the reason, if known."""
     why = f" ({what})" if what else ""
+    answer, service = _ANSWERS[settings.dialect]
     return ApiError(
-        f"{settings.base_url} did not return a chat completion{why}. Set base_url= to an OpenAI-compatible API. "
-        f"Response: {_shorten(text)}"
+        f"{settings.base_url} did not return {answer}{why}. Set base_url= to {service}. Response: {_shorten(text)}"
     )
 
 

@@ -15,7 +15,13 @@ from gymposium_agents.engines.secrets import remove_secret
 OPENAI_URL = "https://api.openai.com/v1"
 SEPARATOR = "|"
 """The text between several addresses or variables."""
-DEFAULT_KEY = "OPENAI_API_KEY"
+DialectName = Literal["chat", "messages", "responses"]
+_OFFICIAL: dict[DialectName, tuple[str, str]] = {
+    "chat": (OPENAI_URL, "OPENAI_API_KEY"),
+    "messages": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+    "responses": (OPENAI_URL, "OPENAI_API_KEY"),
+}
+"""The address of each dialect's author, and the variable with its key."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _EFFORT = re.compile("[a-z_]{1,20}")
 _PRICES = re.compile(r"(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
@@ -50,11 +56,13 @@ class Endpoint:
     base_url: str
     key: str | None
     """The environment variable that holds the key, as in `ApiSettings`."""
+    default_key: str
+    """The variable if `key` is None, unless the server is on this machine."""
 
     @property
     def variable(self) -> str | None:
         """The environment variable with the key, read for each request, or None if no key is sent."""
-        return self.key or (None if self.is_local else DEFAULT_KEY)
+        return self.key or (None if self.is_local else self.default_key)
 
     @property
     def is_local(self) -> bool:
@@ -94,11 +102,13 @@ class ApiSettings:
     Raises `BadOption` with the fix for an invalid setting."""
 
     model: str
-    base_url: str = OPENAI_URL
+    base_url: str = ""
     """The service's address up to `/v1`, or to the path that replaces it, as in its documentation. `/v1` is appended to
-    an address without a path. Several addresses are separated by `|`."""
+    an address without a path. Several addresses are separated by `|`. Empty: the address of
+    the dialect's author."""
     key: str | None = None
-    """The environment variable that holds the key. None: `OPENAI_API_KEY`, or no key for a server on this machine.
+    """The environment variable that holds the key. None: that of the dialect's author, or no key for a server on this
+    machine.
     Several variables are separated by `|`: one for each address, or several for a single address."""
     prices: Prices | None = None
     """Prices for computing costs, or None if costs are unknown."""
@@ -125,10 +135,17 @@ class ApiSettings:
     """The probability mass to sample from, or None to leave it to the service."""
     reasoning_effort: str | None = None
     """How much the model thinks, such as `low`, or None to leave it to the service."""
+    thinking_budget: int | None = None
+    """The number of tokens that the model may think, in the dialect `messages`. None to leave it to the service."""
+    dialect: DialectName = "chat"
+    """The form of requests and answers."""
 
     def __post_init__(self) -> None:
         if not self.model:
             raise BadOption("Name the model: api:MODEL")
+        if self.dialect not in _OFFICIAL:
+            raise BadOption(f"Invalid dialect={self.dialect!r}. Use {', '.join(_OFFICIAL)}.")
+        object.__setattr__(self, "base_url", self.base_url or _OFFICIAL[self.dialect][0])
         urls, keys = self.base_url.split(SEPARATOR), [] if self.key is None else self.key.split(SEPARATOR)
         object.__setattr__(self, "base_url", SEPARATOR.join(map(_check_url, urls)))
         if not all(map(_VARIABLE.fullmatch, keys)):
@@ -154,6 +171,12 @@ class ApiSettings:
             raise BadOption(f"Invalid reasoning_effort={self.reasoning_effort!r}. Use a word such as low or high.")
         if self.limit not in (None, "max_tokens", "max_completion_tokens"):
             raise BadOption(f"Invalid limit={self.limit!r}. Use max_tokens or max_completion_tokens.")
+        if self.limit is not None and self.dialect != "chat":
+            raise BadOption(f"limit= is only for dialect=chat. Omit it with dialect={self.dialect}.")
+        if self.thinking_budget is not None and self.dialect != "messages":
+            raise BadOption("thinking_budget= is only for dialect=messages. Use reasoning_effort= instead.")
+        if self.thinking_budget is not None and self.thinking_budget < 1:
+            raise BadOption(f"Invalid thinking_budget={self.thinking_budget}. Use 1 or more.")
         if self.retries < 0:
             raise BadOption(f"Invalid retries={self.retries}. Use 0 or more.")
 
@@ -163,7 +186,9 @@ class ApiSettings:
         urls = self.base_url.split(SEPARATOR)
         keys = [None] if self.key is None else self.key.split(SEPARATOR)
         count = max(len(urls), len(keys))
-        return tuple(map(Endpoint, urls * (count // len(urls)), keys * (count // len(keys))))
+        default = _OFFICIAL[self.dialect][1]
+        pairs = zip(urls * (count // len(urls)), keys * (count // len(keys)), strict=True)
+        return tuple(Endpoint(url, key, default) for url, key in pairs)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -179,8 +204,8 @@ class ApiSettings:
     @property
     def decoding(self) -> dict[str, str | float]:
         """The settings that change the replies, other than the temperature and the limits."""
-        named = {"system": self.system, "top_p": self.top_p, "reasoning_effort": self.reasoning_effort}
-        return {name: value for name, value in named.items() if value is not None}
+        names = ("system", "top_p", "reasoning_effort", "thinking_budget")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
 def _check_url(text: str) -> str:
@@ -201,6 +226,7 @@ def _check_url(text: str) -> str:
     if parts.scheme not in ("http", "https") or not host:
         raise BadOption(f"Invalid base_url={text!r}. Write an address such as http://127.0.0.1:8000/v1")
     path = parts.path.rstrip("/")
-    if path.endswith("/chat/completions"):
-        raise BadOption(f"Invalid base_url={text!r}. Omit /chat/completions, which is appended automatically.")
+    for end in ("/chat/completions", "/messages", "/responses"):
+        if path.endswith(end):
+            raise BadOption(f"Invalid base_url={text!r}. Omit {end}, which is appended automatically.")
     return f"{parts.scheme}://{parts.netloc}{path or '/v1'}"

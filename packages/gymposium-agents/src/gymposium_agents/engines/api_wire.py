@@ -12,6 +12,7 @@ import asyncio
 import re
 import time
 from collections import Counter, deque
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -19,6 +20,7 @@ import httpx
 
 from gymposium.http.responses import read_body
 from gymposium.http.tls import get_tls_context
+from gymposium_agents.engines.api_dialect import ApiDialect
 from gymposium_agents.engines.api_errors import RETRY_COUNT, find_kind, make_rate_limit_headers, read_retry_delay
 from gymposium_agents.engines.api_settings import ApiSettings, Endpoint
 from gymposium_agents.engines.failures_in_answers import find_failure
@@ -70,8 +72,9 @@ class Wire(httpx.AsyncBaseTransport):
     With several addresses or keys, requests take turns. An attempt that fails at one goes to the next at once. The one
     that failed rests for as long as it asked, and is used meanwhile only if all others fail."""
 
-    def __init__(self, settings: ApiSettings, counts: Counter[str]) -> None:
+    def __init__(self, settings: ApiSettings, dialect: ApiDialect, counts: Counter[str]) -> None:
         self._settings = settings
+        self._dialect = dialect
         self._counts = counts
         self._pace = None if settings.rpm is None else Pace(settings.rpm)
         self._routes = deque(_Route(endpoint, settings.at_once) for endpoint in settings.endpoints)
@@ -102,7 +105,7 @@ class Wire(httpx.AsyncBaseTransport):
             await asyncio.sleep(self._pace.wait(time.monotonic()))
         key = route.endpoint.read_key()
         url = route.endpoint.base_url + str(request.url).removeprefix(self._first)
-        authorized = await _authorize(request, url, key)
+        authorized = await _authorize(request, url, {} if key is None else self._dialect.make_headers(key))
         try:
             async with asyncio.timeout(self._settings.timeout):
                 response = await route.connections.handle_async_request(authorized)
@@ -118,7 +121,7 @@ class Wire(httpx.AsyncBaseTransport):
         text = _PADDING.sub("", body.decode("utf-8", "surrogateescape"), count=1)
         content = remove_secret(text, key).encode("utf-8", "surrogateescape")
         status = response.status_code
-        if status == 200 and (failure := find_failure(content)) is not None:
+        if status == 200 and (failure := find_failure(content, self._dialect.find_error)) is not None:
             status, content = failure  # the library retries it like any failure with this status
         if _SHOULD_RETRY not in headers and (kind := find_kind(status, content)) is not None:
             headers[_SHOULD_RETRY] = "true" if kind == "transient" else "false"
@@ -139,13 +142,12 @@ def _is_failover(response: httpx.Response) -> bool:
     )
 
 
-async def _authorize(request: httpx.Request, url: str, key: str | None) -> httpx.Request:
-    """Return the request to send, with the key in its header."""
+async def _authorize(request: httpx.Request, url: str, secret: Mapping[str, str]) -> httpx.Request:
+    """Return the request to send, with the headers that hold the key."""
     headers = request.headers.copy()
     headers.pop("Authorization", None)
     headers["Accept-Encoding"] = "gzip"
-    if key is not None:
-        headers["Authorization"] = f"Bearer {key}"
+    headers.update(secret)
     return httpx.Request(
         request.method, url, headers=headers, content=await request.aread(), extensions=request.extensions
     )

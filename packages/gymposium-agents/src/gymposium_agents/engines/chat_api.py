@@ -1,4 +1,4 @@
-"""Chat engine over an OpenAI-compatible chat service, for evaluation and opponents.
+"""Chat engine over a chat service, for evaluation and opponents.
 
 The openai library retries failed requests: it decides which failures are worth another attempt and obeys
 `Retry-After`. No other layer retries. The transport (`api_wire.py`) adds the key to each attempt and limits its time.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 from weakref import finalize
@@ -18,10 +18,12 @@ from gymposium.tasks.tools import Tool
 from gymposium.util.background import BackgroundLoop
 from gymposium.util.visible import plural
 from gymposium_agents.chat.tokens import FinishReason, Message, Sampling
-from gymposium_agents.engines.api_chat import read_answer, write_messages
-from gymposium_agents.engines.api_dialect import CUT_OFF, WITHHELD, RawCall
+from gymposium_agents.engines.api_chat import ChatDialect
+from gymposium_agents.engines.api_dialect import CUT_OFF, WITHHELD, ApiDialect, RawCall
 from gymposium_agents.engines.api_errors import ApiError, Kind, explain_error, find_kind, make_malformed_error
-from gymposium_agents.engines.api_settings import OPENAI_URL, SEPARATOR, ApiSettings
+from gymposium_agents.engines.api_messages import MessagesDialect
+from gymposium_agents.engines.api_responses import ResponsesDialect
+from gymposium_agents.engines.api_settings import ApiSettings, DialectName
 from gymposium_agents.engines.failures_in_answers import parse_answer
 from gymposium_agents.engines.protocol import ChatCompletion
 from gymposium_agents.engines.refused_fields import LIMITS, AcceptedFields, find_refused
@@ -29,6 +31,11 @@ from gymposium_agents.engines.refused_fields import LIMITS, AcceptedFields, find
 _NO_KEY = "set on the wire"
 """Placeholder for the key, because the library requires one."""
 _CONNECT_SECONDS = 30.0
+_DIALECTS: dict[DialectName, ApiDialect] = {
+    "chat": ChatDialect(),
+    "messages": MessagesDialect(),
+    "responses": ResponsesDialect(),
+}
 
 
 class OpenAIChatEngine:
@@ -53,15 +60,15 @@ class OpenAIChatEngine:
         calls` that were not offered, with `malformed calls`, with `all thoughts` and no text, or with `uncounted`
         tokens."""
         self._spent = 0.0
-        # OpenAI's newer models refuse max_tokens, and most other services only know that name
-        openai_limit = "max_completion_tokens" if OPENAI_URL in settings.base_url.split(SEPARATOR) else "max_tokens"
-        self._accepted = AcceptedFields(settings.limit or openai_limit)
+        self._dialect = _DIALECTS[settings.dialect]
+        self._accepted = AcceptedFields(self._dialect.choose_limit(settings))
         self._slots = asyncio.Semaphore(settings.at_once)
+        wire = Wire(settings, self._dialect, self.counts)
         # Any: the types that the library names here depend on its version, but all versions accept httpx's
         http: Any = {
             # no limit on the pool: a request that waits for a connection already holds a slot
             "timeout": httpx.Timeout(settings.timeout, connect=min(_CONNECT_SECONDS, settings.timeout), pool=None),
-            "http_client": httpx.AsyncClient(transport=Wire(settings, self.counts), follow_redirects=False),
+            "http_client": httpx.AsyncClient(transport=wire, follow_redirects=False),
         }
         self._client = openai.AsyncOpenAI(
             api_key=_NO_KEY, base_url=settings.endpoints[0].base_url, max_retries=settings.retries, **http
@@ -106,30 +113,24 @@ class OpenAIChatEngine:
     async def _complete(
         self, messages: Sequence[Message], sampling: Sampling, seed: int, tools: Sequence[Tool]
     ) -> ChatCompletion:
+        import httpx
         import openai
 
-        if self.settings.system is not None:
-            messages = [{"role": "system", "content": self.settings.system}, *messages]
-        content: dict[str, Any] = {"messages": write_messages(messages)}
-        if tools:
-            content["tools"] = [tool.as_function for tool in tools]
+        content = self._dialect.write(self.settings, messages, tools)
         refused: set[str] = set()
         failure: ApiError | None = None
         async with self._slots:
             self._check_cap()
             while failure is None:  # each pass but the last adapts one more field
-                fields = self._make_fields(sampling, seed)
+                body = self._make_body(content, sampling, seed)
                 try:
-                    # Any: the library's types of messages depend on its version
-                    request: dict[str, Any] = {**content, **fields}
-                    answer = await self._client.chat.completions.with_raw_response.create(
-                        model=self.settings.model, **request
-                    )
+                    answer = await self._client.post(self._dialect.path, cast_to=httpx.Response, body=body)
                     return self._read(answer.content, offered=bool(tools))
                 except openai.APIStatusError as error:
                     kind = find_kind(error.status_code, error.response.content)
                     if kind in ("cut off", "withheld", "tool call"):
                         return self._make_empty_reply(kind, offered=bool(tools))
+                    fields = [name for name in self._dialect.adaptable if name in body]
                     field = None if kind else find_refused(error, fields)
                     if field is None or field in refused or (refused & {*LIMITS} and field in LIMITS):
                         failure = explain_error(error, self.settings)
@@ -140,17 +141,13 @@ class OpenAIChatEngine:
                     failure = explain_error(error, self.settings)
         raise failure  # outside the handler, so that the library's exception is not its context
 
-    def _make_fields(self, sampling: Sampling, seed: int) -> dict[str, Any]:
-        fields: dict[str, Any] = {self._accepted.limit: sampling.max_tokens}
+    def _make_body(self, content: Mapping[str, Any], sampling: Sampling, seed: int) -> dict[str, Any]:
+        body = {"model": self.settings.model, **content, self._accepted.limit: sampling.max_tokens}
         if not self.settings.own_temperature:
-            fields["temperature"] = sampling.temperature
-        if self.settings.seed:
-            fields["seed"] = seed
-        if self.settings.top_p is not None:
-            fields["top_p"] = self.settings.top_p
-        if self.settings.reasoning_effort is not None:
-            fields["reasoning_effort"] = self.settings.reasoning_effort
-        return {name: value for name, value in fields.items() if name not in self._accepted.left_out}
+            body["temperature"] = sampling.temperature
+        if self.settings.seed and "seed" in self._dialect.adaptable:
+            body["seed"] = seed
+        return {name: value for name, value in body.items() if name not in self._accepted.left_out}
 
     def _make_empty_reply(self, kind: Kind, *, offered: bool) -> ChatCompletion:
         """Return the empty reply that replaces an error of this kind."""
@@ -165,7 +162,7 @@ class OpenAIChatEngine:
     def _read(self, body: bytes, *, offered: bool) -> ChatCompletion:
         """Return the completion in a service's answer. Raises `ApiError`."""
         try:
-            answer = read_answer(parse_answer(body), offered=offered)
+            answer = self._dialect.read(parse_answer(body), offered=offered)
         except ValueError as error:
             failure = make_malformed_error(body.decode("utf-8", "replace"), self.settings, str(error))
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gymposium.util.strict_json import parse_strict_json
@@ -45,8 +46,9 @@ invalid request."""
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 
-def find_failure(body: bytes) -> tuple[int, bytes] | None:
-    """Return the status and body of the failure in an answer with status 200, or None."""
+def find_failure(body: bytes, find_error: Callable[[Any], Mapping[str, Any] | str | None]) -> tuple[int, bytes] | None:
+    """Return the status and body of the failure in an answer with status 200, or None. `find_error` is the dialect's
+    (`ApiDialect.find_error`)."""
     if all(not line.strip() or line.startswith(b":") for line in body.splitlines()):
         return _make_failure("an empty answer", body)
     try:
@@ -55,12 +57,10 @@ def find_failure(body: bytes) -> tuple[int, bytes] | None:
         return _make_failure("an answer that ends too early", body) if _is_truncated(body) else None
     except ValueError:
         return None
-    error = _find_error(answer)
-    if error is not None:
-        return _find_status(error), json.dumps({"error": error}).encode()
-    if isinstance(answer, dict) and answer.get("choices") in (None, []):
-        return _make_failure("no choices", body)
-    return None
+    error = find_error(answer)
+    if isinstance(error, str):
+        return _make_failure(error, body)
+    return None if error is None else (_find_status(error), json.dumps({"error": error}).encode())
 
 
 def parse_answer(body: bytes) -> Any:
@@ -100,9 +100,9 @@ def _is_truncated(body: bytes) -> bool:
     return body[:1] in (b"{", b"[") and (b'"' in rest or rest.count(b"{") + rest.count(b"[") > closed)
 
 
-def _find_error(answer: Any) -> dict[str, Any] | None:
-    """Return the error in an answer as an object. An `error` next to a finished reply is ignored, unless the choice
-    failed."""
+def find_error(answer: Any) -> dict[str, Any] | None:
+    """Return the error in a chat completion as an object. An `error` next to a finished reply is ignored, unless the
+    choice failed."""
     if not isinstance(answer, dict):
         return None
     choice = find_first_choice(answer)
@@ -132,7 +132,7 @@ def _has_reply(choice: Any) -> bool:
     return any(message.get(name) for name in ("content", "tool_calls", "function_call", "refusal"))
 
 
-def _find_status(error: dict[str, Any]) -> int:
+def _find_status(error: Mapping[str, Any]) -> int:
     names = [error.get(name) for name in ("code", "status", "type")]
     for name in names:
         if isinstance(name, int | str) and re.fullmatch("[45][0-9][0-9]", str(name)):

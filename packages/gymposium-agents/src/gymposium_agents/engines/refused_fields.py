@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gymposium_agents.engines.api_errors import OUT_OF_RANGE, extract_error_words
@@ -36,11 +36,10 @@ _FIXED = re.compile(
 """The pattern of errors for an optional field with a single accepted value."""
 
 
-def find_refused(error: APIStatusError, sent: Collection[str]) -> str | None:
-    """Return the field of `sent` that this error refuses, or None."""
+def find_refused(error: APIStatusError, fields: Sequence[str]) -> str | None:
+    """Return the field of `fields` that this error refuses, or None."""
     if error.status_code not in (400, 422):
         return None
-    fields = [name for name in (*LIMITS, *OPTIONAL) if name in sent]
     message = extract_error_words(error.body) or error.message
     if error.param and error.param != "None":  # LiteLLM writes Python's None as text
         named = [name for name in fields if name == str(error.param).rpartition(".")[2]]
@@ -48,7 +47,7 @@ def find_refused(error: APIStatusError, sent: Collection[str]) -> str | None:
         named = [name for name in fields if re.search(rf"(?<!\w){name}(?!\w)", message, re.IGNORECASE)]
     if not named or error.code in _CODES:
         return named[0] if named else None
-    is_refused = _REFUSED.search(message) or (named[0] in OPTIONAL and _FIXED.search(message))
+    is_refused = _REFUSED.search(message) or (named[0] not in LIMITS and _FIXED.search(message))
     return named[0] if is_refused and not OUT_OF_RANGE.search(message) else None
 
 

@@ -172,7 +172,7 @@ def list_remarks(engine: ChatEngine) -> list[str]:
 
 _SERVICE_OPTIONS = (
     *("base_url", "key", "prices", "max_cost", "rpm", "at_once", "timeout", "retries", "seed", "limit"),
-    *("system", "top_p", "reasoning_effort"),
+    *("system", "top_p", "reasoning_effort", "thinking_budget", "dialect"),
 )
 """The options that set fields of `ApiSettings`. The other options set fields of `PlayerSettings`."""
 
@@ -203,7 +203,9 @@ def read_options(model: str, options: Mapping[str, str]) -> tuple[ApiSettings, P
         raise BadOption(
             "thinking= is only for models in this process. Omit it: a chat service decides how much its model thinks."
         )
-    own_temperature = options.get("temperature") == "default"
+    # Anthropic's newest models have no temperature
+    usual = "default" if options.get("dialect") == "messages" else None
+    own_temperature = options.get("temperature", usual) == "default"
     others = (*_SERVICE_OPTIONS, *(("temperature",) if own_temperature else ()))
     # without history, a model in a game with tools would not see its task
     context = "full" if options.get("reply") == TOOLS else "state"
