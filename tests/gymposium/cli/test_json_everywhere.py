@@ -13,7 +13,7 @@ from gymposium.plugins.host import host
 
 FOR_PEOPLE = {"play"}
 """Commands that talk with a person."""
-SERVERS = {"view", "serve-env", "serve-affinetes", "engine start"}
+SERVERS = {"view", "serve-env", "serve-affinetes", "serve-mcp", "engine start"}
 """Commands that serve until they are stopped. The first line on stdout is the address, or the player that asks it."""
 
 

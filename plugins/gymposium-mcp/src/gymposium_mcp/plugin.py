@@ -1,10 +1,10 @@
-"""The plugin gymposium-mcp: a game with the tools of an MCP server."""
+"""The plugin gymposium-mcp: a game with the tools of an MCP server, and the command `serve-mcp`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gymposium import GameSpec, Parameter, hookimpl
+from gymposium import CommandSpec, GameSpec, Parameter, hookimpl
 
 
 @hookimpl
@@ -38,4 +38,14 @@ def gymposium_games() -> Iterable[GameSpec]:
         tools="recorded",
         replay="gymposium.tasks:make_recorded_tool_game",
         unsearchable="search cannot guess what tools would return",
+    )
+
+
+@hookimpl
+def gymposium_commands() -> Iterable[CommandSpec]:
+    yield CommandSpec(
+        name="serve-mcp",
+        summary="Serve games and tasks to MCP clients.",
+        entry_point="gymposium_mcp.cli:command",
+        order=25,
     )

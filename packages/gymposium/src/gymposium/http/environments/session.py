@@ -29,9 +29,13 @@ class EnvSession:
 
     The same seed, options and replies give the same observations and rewards as in that environment."""
 
-    def __init__(self, offer: EnvOffer, game: str, keep: Callable[[MatchResult], object]) -> None:
-        """`game` is the default game of `reset`. `keep` records a finished match."""
-        self._offer, self._keep = offer, keep
+    def __init__(
+        self, offer: EnvOffer, game: str, keep: Callable[[MatchResult], object], begin: str = "Send reset"
+    ) -> None:
+        """`game` is the default game of `reset`. `keep` records a finished match.
+
+        `begin` tells clients how to begin a match, in errors."""
+        self._offer, self._keep, self._begin = offer, keep, begin
         self._name = offer.game(game).name
         self._default = self._name
         self._table: LearnerTable | None = None
@@ -85,6 +89,11 @@ class EnvSession:
             self._break_off(table)
         return self._make_observation(text, info, None, done=False)
 
+    @property
+    def is_playing(self) -> bool:
+        """Return whether a match is in progress."""
+        return self._table is not None and not self._table.needs_reset
+
     def step(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Play an action, and continue to this seat's next decision or the end.
 
@@ -131,7 +140,7 @@ class EnvSession:
     def _get_table(self) -> LearnerTable:
         """Return the match's table. Raises `WireError` without a match in progress."""
         if self._table is None or self._table.needs_reset:
-            raise WireError("EXECUTION_ERROR", "There is no match in progress. Send reset first.")
+            raise WireError("EXECUTION_ERROR", f"There is no match in progress. {self._begin} first.")
         return self._table
 
     def _play(self, table: LearnerTable, text: str) -> dict[str, Any]:
@@ -188,7 +197,8 @@ class EnvSession:
             if is_actionable(error) and not isinstance(error, EngineError):
                 raise WireError("EXECUTION_ERROR", str(error)) from None
             _log.exception("A player failed in a match of %s.", self._name)
-            raise WireError("EXECUTION_ERROR", "A player of this match failed. Send reset to begin another.") from None
+            why = f"A player of this match failed. {self._begin} to begin another."
+            raise WireError("EXECUTION_ERROR", why) from None
 
     def _break_off(self, table: LearnerTable) -> None:
         """Record a match that broke off, and raise `WireError`, because it has no reward."""
@@ -197,7 +207,7 @@ class EnvSession:
         self._table = None
         self._keep(table.played)
         what = "world" if table.error.is_world_failure else "engine"
-        raise WireError("EXECUTION_ERROR", f"The match broke off: the {what} of {self._name} failed. Send reset.")
+        raise WireError("EXECUTION_ERROR", f"The match broke off: the {what} of {self._name} failed. {self._begin}.")
 
     def _make_observation(self, text: str, info: dict[str, Any], reward: float | None, *, done: bool) -> dict[str, Any]:
         moves = info.pop("legal_moves", None)
