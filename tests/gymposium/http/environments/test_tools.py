@@ -129,6 +129,17 @@ def test_idle_tool_session_ends(start_server) -> None:
     assert "Unknown session" in rpc(server, "tools/list", session_id=session)["error"]["message"]
 
 
+def test_websocket_stays_open_while_tools_are_called(start_server) -> None:
+    server = start_server("tic_tac_toe", idle=0.8)
+    session = create(server)
+    with server.client(f"/ws?session_id={session}") as client:
+        client.reset()
+        for _ in range(10):
+            call(server, session, "legal_moves")
+            time.sleep(0.1)
+        assert client.step("b2")["done"] is False
+
+
 def test_resigning_ends_the_match_under_every_policy_that_offers_it() -> None:
     for policy in ("forfeit", "retry(2)", "penalty(0.5,2)"):
         session = EnvSession(

@@ -36,6 +36,8 @@ class _Held:
     is_ending: bool = False
     """True if the session ends with its websocket."""
     timer: asyncio.TimerHandle | None = None
+    called: float = 0.0
+    """Time of the last tool call, by the event loop's clock."""
 
 
 class ToolSessions:
@@ -69,6 +71,10 @@ class ToolSessions:
             self._end(number)
         else:
             self._start_timer(number, held)
+
+    def get_idle_seconds(self, number: str) -> float:
+        """Return the time since a session's last tool call."""
+        return asyncio.get_running_loop().time() - self._held[number].called
 
     # -- over HTTP
 
@@ -122,6 +128,7 @@ class ToolSessions:
                 held.session.call_tool, params.get("name"), params.get("arguments", {}), limiter=self._threads
             )
         finally:
+            held.called = asyncio.get_running_loop().time()
             if number in self._held and not held.is_joined:
                 self._start_timer(number, held)
         result = format_result(shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from threading import Lock
@@ -156,7 +157,7 @@ class _Server:
         """Play in a session of a client that calls tools."""
         session = self._held.join(number)
         try:
-            await self._serve_messages(socket, session)
+            await self._serve_messages(socket, session, lambda: self._held.get_idle_seconds(number))
         finally:
             self._held.leave(number)
 
@@ -171,12 +172,17 @@ class _Server:
                 max_sessions=self._sessions,
             )
 
-    async def _serve_messages(self, socket: WebSocket, session: EnvSession) -> None:
+    async def _serve_messages(
+        self, socket: WebSocket, session: EnvSession, get_idle_seconds: Callable[[], float] = lambda: math.inf
+    ) -> None:
+        """Answer messages until the client closes the session or is idle, here and by `get_idle_seconds`."""
         while True:
             try:
                 async with asyncio.timeout(self._idle):
                     received = await socket.receive()
             except TimeoutError:
+                if get_idle_seconds() < self._idle:
+                    continue
                 why = f"The session ended after {self._idle:g} seconds without a message."
                 await socket.send_text(WireError("SESSION_ERROR", why).message())
                 return
