@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import traceback
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from gymposium.match import MatchJob, MatchResult, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.records import Record
 from gymposium.records.replay import find_replay_difference
-from gymposium_agents.chat.tokens import Sampling
+from gymposium_agents.chat.tokens import Message, Sampling
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.chat_api import OpenAIChatEngine
 from gymposium_agents.engines.protocol import ChatCompletion
@@ -159,6 +160,22 @@ def test_request_of_responses(monkeypatch: pytest.MonkeyPatch) -> None:
         "reasoning": {"effort": "low"},
         "tools": [{"type": "function", "strict": False, **TOOL.as_dict}],
     }
+
+
+@each_dialect
+def test_pictures_come_before_the_text(dialect: Name) -> None:
+    message: Message = {"role": "user", "content": "hello", "picture": b"a file"}
+    with chat_server(lambda asked, number: write(dialect, Said("hi"))) as server:
+        engine = OpenAIChatEngine(ApiSettings("tiny", server.url, dialect=dialect))
+        engine.submit([message], Sampling(0.5, 7), 3).result(60)
+        engine.close()
+    body = server.asked[0].body
+    check_types(dialect, [body])
+    [sent] = body["messages" if dialect == "messages" else "input"]
+    picture, text = sent["content"]
+    assert text["text"] == "hello"
+    data = picture["source"]["data"] if dialect == "messages" else picture["image_url"].rpartition(",")[2]
+    assert base64.b64decode(data) == b"a file"
 
 
 # tools

@@ -19,6 +19,7 @@ from gymposium_agents.engines.api_dialect import (
     check_types,
     drop_empty,
     get_usage,
+    make_data_url,
     make_native,
     number_calls,
     read_count,
@@ -104,6 +105,9 @@ def _write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
             written += native.items
             continue
         one: dict[str, Any] = {"role": message["role"], "content": message["content"]}
+        if picture := message.get("picture"):
+            shown = {"type": "image_url", "image_url": {"url": make_data_url(picture)}}
+            one["content"] = [shown, {"type": "text", "text": message["content"]}]
         if calls := message.get("tool_calls", ()):
             one["content"] = message["content"] or None
             one["tool_calls"] = [

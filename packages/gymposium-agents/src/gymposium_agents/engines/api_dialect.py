@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -155,6 +156,11 @@ def read_count(usage: Mapping[str, Any], name: str) -> int | None:
     if count is None or (type(count) is int and 0 <= count <= MOST_TOKENS):
         return count
     raise NoReply(f"usage.{name} is not a token count")
+
+
+def make_data_url(picture: bytes) -> str:
+    """Return the address that holds a PNG file."""
+    return f"data:image/png;base64,{base64.b64encode(picture).decode()}"
 
 
 def make_native(items: Sequence[Any], ids: Sequence[Any]) -> NativeReply | None:

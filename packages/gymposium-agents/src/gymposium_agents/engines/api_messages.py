@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -117,6 +118,10 @@ def _write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
                 written[-1]["content"].append(result)
             else:
                 written.append({"role": "user", "content": [result]})
+        elif picture := message.get("picture"):
+            data = base64.b64encode(picture).decode()
+            shown = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+            written.append({"role": "user", "content": [shown, {"type": "text", "text": message["content"]}]})
         else:
             written.append({"role": message["role"], "content": message["content"]})
     return written

@@ -19,6 +19,7 @@ from gymposium_agents.engines.api_dialect import (
     get_text,
     get_usage,
     list_parts,
+    make_data_url,
     make_native,
     number_calls,
     read_count,
@@ -102,6 +103,9 @@ def _write_items(messages: Sequence[Message]) -> list[dict[str, Any]]:
         calls = message.get("tool_calls", ())
         if ids and not calls:
             written.append({"type": "function_call_output", "call_id": ids[0], "output": message["content"]})
+        elif picture := message.get("picture"):
+            shown = {"type": "input_image", "detail": "auto", "image_url": make_data_url(picture)}
+            written.append({"role": "user", "content": [shown, {"type": "input_text", "text": message["content"]}]})
         elif message["content"].strip() or not calls:
             written.append({"role": message["role"], "content": message["content"]})
         for call, id_ in zip(calls, ids):
