@@ -65,8 +65,12 @@ def test_client_plays_and_matches_are_recorded(tmp_path: Path, mode: str) -> Non
             told = await play(client, game="kuhn_poker", seat=1)
             assert told["result"] in ("win", "loss")
             told = await call(client, "new_match")
+            assert "take turns" in told["text"]
+            assert "Answer with" not in told["text"]
             again = await call(client, "legal_moves", match=told["match"])
             assert again["legal_moves"] == told["legal_moves"]
+            assert told["text"].endswith(again["text"])
+            assert "take turns" not in again["text"]
             end = await call(client, "resign", match=told["match"])
             assert (end["done"], end["result"], end["reward"]) == (True, "loss", -1.0)
             assert "Unknown or finished match" in await refused(client, "move", match=told["match"], move="a1")
@@ -88,8 +92,10 @@ def test_task_is_done_with_its_own_tools() -> None:
             assert tools["new_match"].input_schema["properties"] == {}
             told = await call(client, "new_match")
             assert "Arguments:" not in told["text"]
+            assert "You answer one question" in told["text"]
             found = await call(client, "search_inbox", match=told["match"], keywords=["order"])
             assert "Re: " in found["text"]
+            assert "You answer one question" not in found["text"]
             end = await call(client, "return_final_answer", match=told["match"], answer="nobody knows", sources=[])
             assert (end["done"], end["reward"]) == (True, 0.0)
 
@@ -136,6 +142,7 @@ def test_invalid_calls_get_errors_that_say_what_to_do() -> None:
             assert "move: " in await refused(client, "move", match=told["match"], to="b2")
             told = await call(client, "move", match=told["match"], move="z9")
             assert (told["done"], told["reading"]) == (False, "unparsable")
+            assert told["text"].startswith("The reply could not be read. Legal moves: ")
 
     server = make("tic_tac_toe", policy="retry(1)", sessions=1)
     anyio.run(main)

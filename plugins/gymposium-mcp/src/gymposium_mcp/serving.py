@@ -105,7 +105,7 @@ class MatchServer:
             raise
         if shown["done"]:
             self._drop(match)
-        return {"match": match, **describe_outcome(shown)}
+        return {"match": match, **describe_outcome(shown), "text": session.describe_turn(rules=False)}
 
     def _begin(self, arguments: dict[str, Any]) -> dict[str, Any]:
         if objection := self._tools[NEW_MATCH].find_objection(arguments):
@@ -123,7 +123,8 @@ class MatchServer:
         if not shown["done"]:
             with self._changing:
                 self._running[match], self._used[match] = session, time.monotonic()
-        return {"match": match, "seat": shown["metadata"]["seat"], **describe_outcome(shown)}
+        outcome = {**describe_outcome(shown), "text": session.describe_turn(rules=True)}
+        return {"match": match, "seat": shown["metadata"]["seat"], **outcome}
 
     def _drop(self, match: str) -> None:
         with self._changing:

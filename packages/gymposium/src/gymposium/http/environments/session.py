@@ -16,6 +16,7 @@ from gymposium.http.environments.tools import LEGAL_MOVES, RESIGN, list_seat_too
 from gymposium.http.environments.wire import WireError, check_length, extract_reply
 from gymposium.match import EngineError, MatchResult
 from gymposium.players.protocol import Reply
+from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader
 from gymposium.tasks.tools import Call, Tool, list_tools
 
@@ -131,6 +132,18 @@ class EnvSession:
             if name == RESIGN.name:
                 return self._resign(table)
             return self._play(table, self._reader.answer(check_length(arguments["move"])))
+
+    def describe_turn(self, *, rules: bool) -> str:
+        """Return the text of the current observation without how to answer in text, and without the rules unless
+        `rules`."""
+        with self._lock:
+            table = self._table
+            ask = None if table is None else table.asks.get(table.seat)
+            if table is None or ask is None or self._reader is None:
+                return str(self._shown["observation"]["text"])
+            prompt = get_prompt(table.job.game, "full", self._reader)
+            parts = prompt.parts(ask.observe("full"), ask.reason, rules=rules)
+            return parts.reason + parts.rules + parts.position
 
     def _list_tools_as_observation(self) -> dict[str, Any]:
         listed = self.list_tools()
