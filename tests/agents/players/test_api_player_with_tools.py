@@ -12,7 +12,7 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsNon
 from tests.agents.chat_server import Answer, ChatRequest, ChatServer, chat_server, check_body, completion, refusal
 from tests.gymposium.tasks.guessing import guessing
 
-from gymposium.errors import BadOption
+from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.match.failures import FailurePolicy
@@ -100,6 +100,12 @@ def test_replies_without_readable_calls_are_retried(answer: Answer, shown: str) 
     assert asked["role"] == "user"
 
 
+@pytest.mark.parametrize("made", [1.5, "guess", {"a": 1}, [None], ["guess"], [{}], [{"function": {"name": 3}}]])
+def test_calls_of_another_form_are_errors_of_the_service(made: object) -> None:
+    with pytest.raises(GymposiumError, match=r"did not return a chat completion \(message\.tool_calls"):
+        play_guessing([completion(None, "tool_calls", tool_calls=made)])
+
+
 def test_malformed_calls_are_counted() -> None:
     def check(player: ApiPlayer) -> None:
         assert "2 replies held a malformed tool call" in " ".join(player.remarks())
@@ -146,6 +152,17 @@ def test_mail_is_played_through_tools(tmp_path: Path) -> None:
         player = make_api_player("tiny", f"base_url={server.url}&reply=tools")
         [played] = play([MatchJob("m", game, [player], 1)])
     assert {turn.reading for turn in played.turns} == {"move"}
+
+
+def test_described_tools_are_remarked() -> None:
+    with chat_server(
+        lambda asked, number: completion('<move>{"name": "guess", "arguments": {"number": 4}}</move>')
+    ) as server:
+        player = make_api_player("tiny", f"base_url={server.url}&context=full")
+        [played] = play([MatchJob("m", guessing(), [player], 4)])
+    assert played.paid == (1.0,)
+    assert "tools" not in server.asked[0].body
+    assert player.remarks() == ["The tools of guessing were described in the prompt. reply=tools offers them."]
 
 
 def test_game_without_tools_refuses_tool_replies() -> None:

@@ -30,8 +30,8 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         form="api:MODEL?OPTIONS",
         pattern=r"api:(?P<model>[^?]+)(?:\?(?P<options>.+))?",
         summary=(
-            "A model behind an OpenAI-compatible chat API, such as api:gpt-5?base_url=https://host/v1&key=ENV_NAME. "
-            "The key is read from the environment."
+            "A model behind an OpenAI-compatible chat API, such as api:gpt-5?base_url=https://host/v1&key=ENV_NAME, or "
+            "behind Anthropic's with ?dialect=messages. The key is read from the environment."
         ),
         entry_point="gymposium_agents.players.api_player:make_api_player",
         opens="an address, or a key from the environment",

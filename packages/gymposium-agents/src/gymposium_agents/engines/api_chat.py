@@ -84,6 +84,8 @@ class ChatDialect:
         made = message.get("tool_calls") or []
         if not made and message.get("function_call"):
             made = [{"function": message["function_call"]}]  # OpenAI's form before tools
+        if offered and not isinstance(made, list):
+            raise NoReply("message.tool_calls is not a list")
         calls = tuple(_read_call(one) for one in made) if offered else ()
         kept = {**drop_empty(message, "content"), "role": "assistant"}
         return Answer(

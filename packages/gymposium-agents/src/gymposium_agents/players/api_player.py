@@ -87,6 +87,8 @@ class ApiPlayer:
         self.context = parse_context(settings.context)
         self.sampling = Sampling(settings.temperature, settings.max_tokens)
         self._without_space = 0
+        self._described: str | None = None
+        """A game whose tools only the prompt described."""
 
     def identity(self) -> Identity:
         """Return the model, the address of its service, and the sampling settings. Keys are not included."""
@@ -132,6 +134,8 @@ class ApiPlayer:
             )
 
         tools = list_template_tools(self.reader, ask.game)
+        if not tools and list_tools(ask.game):
+            self._described = ask.game.name
         return map_future(self.engine.submit(messages, self.sampling, seed, tools), answered)
 
     @property
@@ -146,6 +150,8 @@ class ApiPlayer:
         if self._without_space:
             told = describe_full_context(self._without_space, "the service's context")
             advice = [f"{told} Most services count max_tokens= as well: lower it if it is large."]
+        if self._described is not None:
+            advice.append(f"The tools of {self._described} were described in the prompt. reply=tools offers them.")
         return advice + list_remarks(self.engine)
 
 
