@@ -80,10 +80,32 @@ def serving(respond: Respond) -> Iterator[Endpoint]:
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             requests.append(request)
-            self._answer(*respond(self.path, request))
+            status, answer = respond(self.path, request)
+            if status == 200 and request.get("stream"):
+                self._stream(answer)
+            else:
+                self._answer(status, answer)
 
         def do_GET(self) -> None:
             self._answer(*respond(self.path, {}))
+
+        def _stream(self, answer: Mapping[str, Any]) -> None:
+            """Send a completion as the events of a stream, which the programs of verifiers' harnesses ask for."""
+            choice = answer["choices"][0]
+            calls = [{"index": n, **one} for n, one in enumerate(choice["message"].get("tool_calls") or [])]
+            delta = {**choice["message"], **({"tool_calls": calls} if calls else {})}
+            chunk = {key: answer[key] for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
+            chunks = [
+                {**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+                {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]},
+                {**chunk, "choices": [], "usage": answer["usage"]},
+            ]
+            body = "".join(f"data: {data}\n\n" for data in (*map(json.dumps, chunks), "[DONE]")).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
 
         def _answer(self, status: int, answer: Mapping[str, Any]) -> None:
             body = json.dumps(answer).encode()

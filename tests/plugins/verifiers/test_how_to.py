@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import random
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import pytest
 import verifiers.v1 as vf
 
 from gymposium.records import verify_file
 from gymposium_verifiers.config import MatchEnvConfig, MatchesConfig
 
-from .endpoint import endpoint
+from .endpoint import Said, endpoint, plays
 from .evaluations import evaluate
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "verifiers.md").read_text(encoding="utf-8")
@@ -47,16 +52,28 @@ def test_docs_code_evaluates_and_saves_records(tmp_path: Path) -> None:
     assert verify_file(tmp_path / "matches.jsonl").problems == []
 
 
-def test_docs_command_evaluates(tmp_path: Path) -> None:
-    [line] = [block for block in blocks("console") if "vf-eval" in block]
+def plays_once(request: Mapping[str, Any], rng: random.Random) -> Said:
+    over = request["messages"][-1]["content"] == "The match is over."
+    return {"content": "Done."} if over else plays(request, rng)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_docs_command_evaluates(place: int, tmp_path: Path) -> None:
+    if place == 1:
+        pytest.importorskip("uv", reason="the harness needs uv: tox run -e verifiers")
+    line = [block for block in blocks("console") if "vf-eval" in block][place]
     command = shlex.split(line.removeprefix("$ ").replace("\\\n", " "))
     command[0] = str(Path(sys.executable).with_name(command[0]))
-    with endpoint() as served:
+    tasks = (20, 1)[place]
+    with endpoint(plays_once) as served:
         typed = [part.replace(ADDRESS, served.url) for part in command]
+        typed[typed.index("-n") + 1] = str(tasks)
         done = subprocess.run([*typed, "--no-rich"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     [traces] = tmp_path.glob("outputs/*/traces.jsonl")
-    assert len(traces.read_text(encoding="utf-8").splitlines()) == 20
+    lines = traces.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == tasks
+    assert not any(trace["errors"] for line in lines for trace in json.loads(line)["traces"])
 
 
 def test_docs_trainer_config_describes_self_play() -> None:

@@ -105,7 +105,7 @@ def test_refuses_tasks_of_other_matches() -> None:
         return str(episode.errors[0].message)
 
     assert "This task belongs to chess, but the environment plays kuhn_poker" in asyncio.run(told(chess))
-    assert "load the tasks with the settings of the environment" in asyncio.run(told(other))
+    assert "Load the tasks with the environment's settings" in asyncio.run(told(other))
 
 
 def test_harness_refuses_other_tasks() -> None:

@@ -98,5 +98,6 @@ def _check_agent(role: str, harness: vf.HarnessConfig, runtime: vf.RuntimeConfig
     elif matches.calls_tools:
         raise BadOption(
             f"{role}.harness.id={harness.id}: {matches.game.name} offers tools, which that harness does not pass on. "
-            f"Omit the harness, or use taskset.reply=tags, which describes the tools in the prompt."
+            f"Omit the harness, use taskset.id=gymposium-verifiers-tools, or use taskset.reply=tags, which describes "
+            f"the tools in the prompt."
         )
