@@ -18,7 +18,7 @@ from gymposium_agents.serving.dialects import (
 from gymposium_agents.serving.replies import Begun, StreamPart, format_event
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest, format_value, read_list
 
-LABELS = frozenset("max_tool_calls stream_options truncation".split())
+LABELS = frozenset("client_metadata max_tool_calls stream_options truncation".split())
 """Fields that never affect replies, and that chat completions lack."""
 NAMES = {
     "messages": "input",
@@ -103,7 +103,7 @@ def _read_input(given: Any, translation: Translation) -> None:
             case "reasoning":  # the session keeps the thoughts of its own replies
                 extends_reply = False
             case "item_reference":
-                raise BadRequest(f"{where}.type", "items are not stored. Send the item instead of its reference.")
+                raise BadRequest(f"{where}.type", "items are not stored. Send whole items (Vercel AI: store: false).")
             case _:
                 raise make_type_error(where, {"type": kind}, _ITEMS)
 
