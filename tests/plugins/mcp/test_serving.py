@@ -24,6 +24,7 @@ from gymposium.match import MatchResult
 from gymposium.players.protocol import Ask, Reply
 from gymposium.records import RecordWriter, read_records, verify_file
 from gymposium.replies.reading import READERS, Reader
+from gymposium_mcp.cli import command
 from gymposium_mcp.serving import MatchServer, list_served_tools
 
 
@@ -178,6 +179,11 @@ def test_failing_opponent_reveals_nothing(caplog: pytest.LogCaptureFixture) -> N
     offer = EnvOffer(offer.games, failing, offer.on_illegal)
     server = MatchServer(offer, list_served_tools(offer), lambda played: None)
     anyio.run(main)
+
+
+def test_opponents_need_a_seat() -> None:
+    with pytest.raises(BadOption, match=r"--opponent mcts-100 has no effect: each game has one seat \(mail\)"):
+        command(games=["mail"], opponent=["mcts-100"])
 
 
 def test_task_with_tools_is_served_alone() -> None:

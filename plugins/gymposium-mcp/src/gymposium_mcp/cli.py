@@ -61,6 +61,7 @@ def command(
         raise BadOption("--host and --name need --port, which serves HTTP.")
     opponents = opponent or ["random"]
     offer = EnvOffer.from_names(games, opponents, on_illegal)
+    offer.reject_unused_opponents(opponent or ())
     tools = list_served_tools(offer)
     token = os.environ.get(TOKEN) or None
     with ExitStack() as stack:

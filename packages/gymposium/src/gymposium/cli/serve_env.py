@@ -11,7 +11,6 @@ from gymposium.cli.listening import HostOption, NamesOption, PortOption
 from gymposium.cli.matches import PolicyOption
 from gymposium.cli.resume import OutOption, reject_other_options
 from gymposium.cli.text import print_note
-from gymposium.errors import BadOption
 from gymposium.records import RecordWriter
 from gymposium.runs.folder import RunFolder
 from gymposium.util.extras import require_extra
@@ -78,10 +77,7 @@ def command(
         from gymposium.http.listening import TOKEN, Listener
     opponents = opponent or ["random"]
     offer = EnvOffer.from_names(games, opponents, on_illegal)
-    if opponent and all(game.seats == 1 for game in offer.games.values()):
-        raise BadOption(
-            f"--opponent {opponent[0]} has no effect: each game has one seat ({', '.join(games)}). Remove it."
-        )
+    offer.reject_unused_opponents(opponent or ())
     if dockerfile:
         reject_other_options(ctx, "dockerfile", ("games", "opponent", "on_illegal"))
         print(build_dockerfile(games, opponents, on_illegal), end="")

@@ -75,6 +75,12 @@ class EnvOffer:
         named = {**loaded, **{game.name: game for game in loaded.values()}}
         return cls(named, players, FailurePolicy.parse(on_illegal))
 
+    def reject_unused_opponents(self, given: Sequence[str]) -> None:
+        """Raise `BadOption` if the user gave opponents, and no game has a seat for them."""
+        if given and all(game.seats == 1 for game in self.games.values()):
+            names = ", ".join(dict.fromkeys(game.name for game in self.games.values()))
+            raise BadOption(f"--opponent {given[0]} has no effect: each game has one seat ({names}). Remove it.")
+
     @property
     def first(self) -> str:
         """Name of the default game."""
