@@ -136,3 +136,15 @@ def test_other_keys_and_versions_are_accepted_and_duplicates_reported(tmp_path: 
     assert [problem for _, problem in again.problems] == [
         f"duplicate episode {record.id}, first seen in {tmp_path / 'log.jsonl'}:1"
     ]
+
+
+@pytest.mark.parametrize("changed", [0, 1])
+def test_another_seat_stands_for_a_changed_one(changed: int, tmp_path: Path) -> None:
+    record = parsed(matches("tic_tac_toe", n=1, share=0)[0])
+    trajectories = export_records([record])
+    trajectories[changed]["steps"][0]["message"] = "Hi"
+    found = audit(tmp_path / "log.jsonl", trajectories)
+    [(where, problem)] = found.problems
+    assert where == f"{tmp_path / 'log.jsonl'}:{changed + 1}"
+    assert problem.startswith("steps[0].message is 'Hi'")
+    assert found.records == [record]

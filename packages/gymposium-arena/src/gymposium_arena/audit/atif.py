@@ -33,10 +33,10 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
     place = f"extra.{RECORD}"
     record = Record.parse(json.dumps(get_entry(about[RECORD], "record", dict, place)))
     seat = get_entry(about[RECORD], "seat", int, place)
-    episode.id, episode.game, episode.agents = record.id, record.game, tuple(record.players)
+    episode.game, episode.agents = record.game, tuple(record.players)
     if seat not in range(len(record.players)):
         fail(f"{place}.seat is {seat}, but the match has {len(record.players)} seats")
-    episode.seats = (seat,)
+    episode.id, episode.seats = record.id, (seat,)
     expected = make_trajectory(record, seat, list_conversations(record)[seat])
     del expected["schema_version"]  # a later version of the format has the same keys
     if difference := _find_difference(json.loads(json.dumps(expected)), data, ""):

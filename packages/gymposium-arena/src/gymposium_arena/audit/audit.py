@@ -62,10 +62,11 @@ def audit_logs(paths: Sequence[str | Path], *, agents: Sequence[str] = ()) -> Au
     first: dict[tuple[str, str], Episode] = {}
     for path in find_log_files([Path(path) for path in paths]):
         for episode in _read_episodes(path, tuple(agents), budget):
-            original = first.setdefault((episode.format, episode.id), episode) if episode.id else episode
+            is_whole = not episode.seats or episode.agrees  # else another seat's document may stand for the match
+            original = first.setdefault((episode.format, episode.id), episode) if episode.id and is_whole else episode
             if original is episode:
                 audit.episodes.append(episode)
-            elif not (episode.agrees and original.add_seat(episode)):
+            elif not original.add_seat(episode):
                 episode.problems.append(f"duplicate episode {episode.id}, first seen in {original.where}")
                 audit.episodes.append(episode)
     return audit
