@@ -293,6 +293,7 @@ def test_writes_no_data_if_nothing_is_kept(tmp_path: Path, capsys: pytest.Captur
         (["--context", "lats-2"], "last"),
         (["--reply", "yaml"], "'yaml'"),
         (["--prompt", "long"], "full or compact"),
+        (["--prompt", "image"], "contain only text"),
         (["--per", "match"], "--context full"),
         (["--per", "match", "--context", "full", "--teacher", "random"], "conflicts with --teacher"),
         (["--teacher", "human"], "gymposium play"),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.agents.chat_server import Answer, ChatRequest, chat_server, completion
 
-from gymposium.errors import BadOption, MissingExtra
+from gymposium.errors import MissingExtra
 from gymposium.games.pictures.pixels import can_render_pixels, draw_position, render_png
 from gymposium.games.registry import load_game
 from gymposium.match import GameRefused, MatchJob, MatchResult, play
@@ -104,9 +104,11 @@ def test_a_game_with_tools_is_refused_before_the_first_request() -> None:
         play_one("prompt=image", "mail")
 
 
-def test_models_in_this_process_see_no_pictures() -> None:
-    with pytest.raises(BadOption, match="image or both for a player api:MODEL"):
-        PlayerSettings().with_options({"prompt": "image"})
+def test_a_later_prompt_option_hides_pictures_again() -> None:
+    seeing = PlayerSettings("compact").with_options({"prompt": "both"})
+    assert (seeing.style, seeing.pictures) == ("full", "both")
+    assert seeing.with_options({"prompt": "compact"}) == PlayerSettings("compact")
+    assert seeing.with_options({"context": "full"}).pictures == "both"
 
 
 def test_pictures_are_part_of_the_identity() -> None:

@@ -173,6 +173,12 @@ def _list_opening_messages(exchange: Exchange, before: Sequence[Message]) -> Seq
     return [message]
 
 
+def check_pictures(pictures: Pictures, game: Game) -> None:
+    """Raise `BadOption` for pictures in a game with tools, whose results are text."""
+    if pictures != "none" and list_tools(game):
+        raise BadOption(f"prompt={pictures} is only for games without tools. Use prompt=full in {game.name}.")
+
+
 def list_template_tools(how: Reader, game: Game) -> tuple[Tool, ...]:
     """Return the tools that the chat template lists in a game's prompts. Empty if `how` does not read the template's
     calls, because the messages then describe the tools."""

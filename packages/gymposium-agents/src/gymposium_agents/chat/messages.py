@@ -65,6 +65,8 @@ def convert_messages(messages: Iterable[Message], hide: Hide) -> list[dict[str, 
             "role": role,
             "content": hide(message["content"], THINKING if role == "assistant" else ()),
         }
+        if "picture" in message:
+            one["content"] = [{"type": "image"}, {"type": "text", "text": one["content"]}]
         if made := message.get("tool_calls", ()):
             one["tool_calls"] = []
             waiting = []

@@ -22,7 +22,7 @@ from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.durable import replace_text
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.strict_json import parse_strict_json
-from gymposium_agents.chat.context import parse_context
+from gymposium_agents.chat.context import Pictures, parse_context
 from gymposium_agents.chat.tokens import History
 from gymposium_agents.modeling.model_files import MOST_SETTINGS_BYTES
 
@@ -58,19 +58,26 @@ class PlayerSettings:
     """How replies are read. `strict`: the whole reply must have the requested form, as in training. `lenient`: a marked
     move is also found after thoughts, within text and in code fences. Tool calls are always read strictly."""
 
+    pictures: Pictures = "none"
+    """Whether the model sees pictures. The option `prompt` is `image` or `both`, with the style `full`."""
+
     FILE: ClassVar[str] = "player.json"
 
     def __post_init__(self) -> None:
         if self.style not in ("full", "compact"):
             raise BadOption(
-                f"Invalid prompt={self.style!r}. Use full or compact, or image or both for a player api:MODEL."
+                f"Invalid prompt={self.style!r}. Use full or compact, or image or both for models that see."
             )
+        if self.pictures not in get_args(Pictures) or (self.pictures != "none" and self.style != "full"):
+            raise BadOption(f"Invalid pictures={self.pictures!r}. Use none, or image or both with the style full.")
         find_reply_form(self.reply)  # raises for an unknown name, as does the next line
         parse_context(self.context)
         if not _is_number(self.max_tokens, int) or self.max_tokens < 1:
             raise BadOption(f"max_tokens={self.max_tokens!r}: must be a whole number, at least 1.")
         if not _is_number(self.temperature, int, float) or not 0 <= self.temperature < math.inf:
             raise BadOption(f"temperature={self.temperature!r}: must be a number, at least 0.")
+        if self.history == "kept" and self.pictures != "none":
+            raise BadOption(f"history=kept is not supported with prompt={self.pictures}. Omit it.")
         if self.history not in ("template", "kept"):
             raise BadOption(f"Invalid history={self.history!r}. Use template or kept.")
         if not isinstance(self.thinking, bool):
@@ -85,12 +92,16 @@ class PlayerSettings:
         Raises `UnknownName` for an unknown option, with the closest name, and `BadOption` or `UnknownName` for an
         invalid value."""
         others = frozenset(others)
-        names = {_OPTION_NAMES.get(field.name, field.name): field.name for field in fields(self)}
+        names = {_OPTION_NAMES.get(one.name, one.name): one.name for one in fields(self) if one.name != "pictures"}
         for name in options:
             if name not in names and name not in others:
                 raise UnknownName("player option", name, {*names, *others})
         own = [(names[name], value) for name, value in options.items() if name not in others]
-        changed = replace(self, **convert_options(PlayerSettings, own))
+        values = convert_options(PlayerSettings, own)
+        if (prompt := values.get("style")) is not None:
+            seen = prompt in ("image", "both")
+            values |= {"style": "full" if seen else prompt, "pictures": prompt if seen else "none"}
+        changed = replace(self, **values)
         if "reading" in options and changed.reading == "lenient":
             get_lenient_reader(find_reply_form(changed.reply))  # raises for tool calls
         return changed

@@ -37,7 +37,20 @@ class Template:
         self._listed = lru_cache(maxsize=64)(self._convert_tools)
         self._private_in = lru_cache(maxsize=64)(_find_private_characters)
         self.usual = self._make_marks(frozenset())
+        self._reads_parts = False
+        """Whether the template reads contents of messages only as lists of parts, as those of some vision models do."""
+        if not self._shows_text():
+            self._reads_parts = True
+            self._reads_parts = self._shows_text()
         """The marks for texts without private-use characters."""
+
+    def _shows_text(self) -> bool:
+        """Return True if a rendering shows the text of a user message."""
+        probe = self.usual.probe
+        try:
+            return probe in self.applied([{"role": "user", "content": probe}])
+        except GymposiumError:
+            return False
 
     def marks(self, texts: Iterable[str], tools: tuple[Tool, ...] = ()) -> Marks:
         """Return marks that do not occur in these texts and tools."""
@@ -103,6 +116,8 @@ class Template:
             if self._cost:
                 raise RenderingCost(self._cost)
             template = self._tokenizer.get_chat_template(tools=tools)
+            if self._reads_parts:
+                messages = [_split_content(message) for message in messages]
             return render_chat(template, messages, tools, opened=opened, variables=self._variables)
         except RenderingCost as error:
             self._cost = str(error)
@@ -131,6 +146,12 @@ class TextHider:
     def __call__(self, text: str, keep: Container[str] = ()) -> str:
         self.met_parts = self.met_parts or bool(self._controls.parts(text))
         return self._controls.hidden(text, self.marks.stand_ins, keep, parts=self.parts)
+
+
+def _split_content(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a message whose content is a list of parts."""
+    content = message["content"]
+    return {**message, "content": [{"type": "text", "text": content}]} if isinstance(content, str) else message
 
 
 def _find_private_characters(tools: tuple[Tool, ...]) -> frozenset[str]:

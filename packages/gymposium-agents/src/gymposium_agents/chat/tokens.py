@@ -38,7 +38,7 @@ class Message(TypedDict):
     native: NotRequired[NativeReply]
     """The reply in the form of the service that made it."""
     picture: NotRequired[bytes]
-    """A picture that comes before the text, as a PNG file. Only chat services read it."""
+    """A picture that comes before the text, as a PNG file."""
     name: NotRequired[str]
     """The tool whose result a message of role `tool` contains. If missing, it is taken from the call."""
 

@@ -289,6 +289,8 @@ class _Session:
         player_settings = PlayerSettings().with_options(
             {"context": settings.context, "reply": settings.reply, "prompt": settings.prompt, "thinking": thinking}
         )
+        if player_settings.pictures != "none":
+            raise BadOption(f"--prompt {settings.prompt}: training examples contain only text. Use full or compact.")
         wanted = SynthSelection(
             settings=player_settings,
             keep=Keep.parse(settings.keep),

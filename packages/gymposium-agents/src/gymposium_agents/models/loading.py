@@ -13,7 +13,15 @@ import torch
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError, StrictDataclassError
 from safetensors import SafetensorError
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoTokenizer,
+    GenerationConfig,
+)
 
 from gymposium.errors import BadOption, GymposiumError, describe_error
 from gymposium.util.settings import NoSettings
@@ -25,6 +33,7 @@ from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.attach import load_lora
 from gymposium_agents.lora.files import PLAYER
 from gymposium_agents.modeling.model_files import check_model_files
+from gymposium_agents.modeling.sight import Sight
 from gymposium_agents.modeling.sources import NO_TRUST, Trust, is_only_local, make_missing_model_error, prepare_reading
 
 _one_at_a_time = Lock()
@@ -217,6 +226,8 @@ def load_model(
     if load is None:
         model = model.to(device or ("cuda" if gpu else "cpu"))
     model.eval()
+    if is_vision_model(model.config):
+        Sight.load(name, trust).attach(model)
     return LoadedModel(model, chat, trust)
 
 
@@ -239,18 +250,26 @@ def load_weights(name: str | Path, trust: Trust = NO_TRUST, **arguments: Any) ->
 
     Raises `GymposiumError` if the model does not exist, or if weights are missing or of another shape."""
     loaded: Any
+    reading = prepare_reading(name, trust)
     with translate_loading_errors(name), _one_at_a_time:
-        loaded = AutoModelForCausalLM.from_pretrained(
+        config = AutoConfig.from_pretrained(name, **reading)
+        kind: Any = AutoModelForImageTextToText if is_vision_model(config) else AutoModelForCausalLM
+        loaded = kind.from_pretrained(
             name,
             output_loading_info=True,
             ignore_mismatched_sizes=True,
             use_safetensors=None if trust.pickles else True,
-            **prepare_reading(name, trust),
+            **reading,
             **arguments,
         )
     model, report = loaded
     _check_complete(name, report)
     return model
+
+
+def is_vision_model(config: Any) -> bool:
+    """Return True if transformers has a model of this architecture only with its vision parts."""
+    return type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING and type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING
 
 
 def _check_complete(name: str | Path, report: Mapping[str, Any]) -> None:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import cast
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Style
@@ -23,7 +22,14 @@ from gymposium.tasks.tools.dialects import DIALECTS
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.streams import stream
 from gymposium.util.user_file import load_user_file
-from gymposium_agents.chat.context import Exchange, Pictures, describe_full_context, list_template_tools, parse_context
+from gymposium_agents.chat.context import (
+    Exchange,
+    Pictures,
+    check_pictures,
+    describe_full_context,
+    list_template_tools,
+    parse_context,
+)
 from gymposium_agents.chat.settings import (
     TOOLS,
     PlayerSettings,
@@ -62,15 +68,9 @@ class ApiPlayer:
     services honor seeds, and a service may later run another model under the same name."""
 
     def __init__(
-        self,
-        name: str,
-        engine: ChatEngine,
-        settings: PlayerSettings,
-        service: ApiSettings | None = None,
-        pictures: Pictures = "none",
+        self, name: str, engine: ChatEngine, settings: PlayerSettings, service: ApiSettings | None = None
     ) -> None:
-        """`service` describes the service behind the engine, or None for an engine without one. `pictures` says whether
-        the model sees pictures of positions.
+        """`service` describes the service behind the engine, or None for an engine without one.
 
         Raises `BadOption` for tool calls in a template's form."""
         form = find_reply_form(settings.reply)
@@ -81,7 +81,7 @@ class ApiPlayer:
         self.name = name
         self.service = service
         self.engine = engine
-        self.pictures: Pictures = pictures
+        self.pictures: Pictures = settings.pictures
         self.style: Style = settings.style
         self.reader: Reader = choose_reader_for(form, settings.reading)
         self.context = parse_context(settings.context)
@@ -105,8 +105,7 @@ class ApiPlayer:
 
     def check_game(self, game: Game) -> None:
         """Raise `BadOption` for pictures in a game with tools, whose results are text."""
-        if self.pictures != "none" and list_tools(game):
-            raise BadOption(f"prompt={self.pictures} is only for games without tools. Use prompt=full in {game.name}.")
+        check_pictures(self.pictures, game)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return wait_for_results([self.submit(ask) for ask in asks])
@@ -189,13 +188,8 @@ def make_api_player(model: str, options: str | None = None) -> ApiPlayer:
     from gymposium_agents.engines.chat_api import OpenAIChatEngine
 
     name = f"api:{model}" + (f"?{options}" if options else "")
-    values = parse_options(options)
-    pictures: Pictures = "none"
-    if (prompt := values.get("prompt")) in ("image", "both"):
-        pictures = cast(Pictures, prompt)
-        values["prompt"] = "full"
-    service, settings = read_options(model, values)
-    return ApiPlayer(name, OpenAIChatEngine(service), settings, service, pictures)
+    service, settings = read_options(model, parse_options(options))
+    return ApiPlayer(name, OpenAIChatEngine(service), settings, service)
 
 
 def read_options(model: str, options: Mapping[str, str]) -> tuple[ApiSettings, PlayerSettings]:

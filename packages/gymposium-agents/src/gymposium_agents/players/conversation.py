@@ -7,6 +7,7 @@ thoughts are stored only here and in the trace of its turn.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gymposium.players.protocol import Ask
 from gymposium.tasks.tools import Tool
@@ -14,6 +15,9 @@ from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.context import Context, Exchange
 from gymposium_agents.chat.growth import After
 from gymposium_agents.chat.tokens import Tokens, TurnTokens
+
+if TYPE_CHECKING:
+    from gymposium_agents.modeling.sight import Sight
 
 _NAME = "conversation"
 
@@ -51,12 +55,14 @@ class Dialogue:
 
     chat: Chat
     context: Context
+    sight: Sight | None = None
+    """Converts pictures to tokens, if the model sees."""
 
     def prompt(self, conversation: Conversation, now: Exchange, tools: tuple[Tool, ...] = ()) -> Tokens:
         """Return the ids of the next prompt, with the reply opened. `tools` are those listed by the chat template. If
         the history grows, sampled tokens stay unchanged and are not tokenized again."""
         past, last = conversation.past, conversation.last
-        if last is not None and self.context.grows:
+        if last is not None and self.context.grows and now.picture is None:
             after: After = "tool" if now.results and past[-1].calls else "user"
             thoughts = any("<think>" in (exchange.reply or "") for exchange in past)
             if self.chat.grows(after, thoughts=thoughts):
@@ -65,6 +71,9 @@ class Dialogue:
                 more = self.chat.more(*texts, after=after, ended=ended, thoughts=thoughts)
                 return (*last.prompt, *last.completion.ids, *more)
         messages = self.context.messages(past, now)
+        if self.sight is not None:
+            pictures = [message["picture"] for message in messages if "picture" in message]
+            return self.sight.expand(self.chat.conversation(messages, tools), pictures)
         if len(messages) == 1:
             return self.chat.prompt(messages[0]["content"], tools)  # cached, because many matches begin alike
         return self.chat.conversation(messages, tools)

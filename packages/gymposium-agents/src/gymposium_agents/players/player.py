@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from gymposium.errors import BadOption
-from gymposium.games.protocol import Style
+from gymposium.games.protocol import Game, Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.identity import Fact, Identity
 from gymposium.players.protocol import Ask, Repeats, Reply, Usage
@@ -23,6 +24,8 @@ from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.context import (
     Context,
     Exchange,
+    Pictures,
+    check_pictures,
     describe_full_context,
     list_template_tools,
     parse_context as context_called,
@@ -40,6 +43,9 @@ from gymposium_agents.players.distribution import (
     may_think,
     split_probabilities,
 )
+
+if TYPE_CHECKING:
+    from gymposium_agents.modeling.sight import Sight
 
 ROUNDING = 1e-4
 """Maximum rounding difference between two log-probabilities, across batch sizes and machines."""
@@ -78,14 +84,16 @@ class LanguageModelPlayer:
         reply: str = "move",
         reading: ReadingName = "strict",
         context: str | Context = "state",
+        pictures: Pictures = "none",
+        sight: Sight | None = None,
         policy: Policy | None = None,
         origin: Origin | None = None,
         note_legal: bool = False,
         teacher: AskTeacher | None = None,
     ) -> None:
-        """`origin` names the files of the model and adapter, if the weights were read from files. With `note_legal`,
-        the trace of each turn lists the tokens that would have continued a legal reply (`TurnTokens.legal`). With a
-        `teacher`, it also has the teacher's probabilities of them."""
+        """`sight` converts `pictures` to tokens. `origin` names the files of the model and adapter, if the weights were
+        read from files. With `note_legal`, the trace of each turn lists the tokens that would have continued a legal
+        reply (`TurnTokens.legal`). With a `teacher`, it also has the teacher's probabilities of them."""
         self.name = name
         self.engine = engine
         self.chat = chat
@@ -98,7 +106,8 @@ class LanguageModelPlayer:
         self.note_legal = note_legal or teacher is not None
         self._teacher = teacher
         self._canonical = lru_cache(maxsize=8192)(lambda move: chat.reply(self.reader.answer(move)))
-        self._dialogue = Dialogue(chat, self.context)
+        self.pictures: Pictures = pictures
+        self._dialogue = Dialogue(chat, self.context, sight)
         self._without_space = 0
 
     @property
@@ -119,10 +128,15 @@ class LanguageModelPlayer:
             "context": self.context.name,
             "thinking": self.chat.thinking,
             **({"history": self.chat.history} if self.chat.history != "template" else {}),
+            **({"prompt": self.pictures} if self.pictures != "none" else {}),
         }
         if self.origin is None:
             return Identity(facts={"policy": str(self.current_policy)}, decoding=decoding)
         return Identity(self.origin.files(), self.origin.facts(), decoding)
+
+    def check_game(self, game: Game) -> None:
+        """Raise `BadOption` for pictures in a game with tools."""
+        check_pictures(self.pictures, game)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         """Return one reply per ask, in order, from one engine call."""
@@ -192,7 +206,7 @@ class LanguageModelPlayer:
 
     def _make_turn(self, ask: Ask) -> _Turn:
         conversation = Conversation.from_ask(ask)
-        exchange = Exchange.from_ask(ask, get_prompt(ask.game, self.style, self.reader))
+        exchange = Exchange.from_ask(ask, get_prompt(ask.game, self.style, self.reader), self.pictures)
         prompt = self._dialogue.prompt(conversation, exchange, list_template_tools(self.reader, ask.game))
         rng = stream(ask.seed, "sampling", ask.seat, ask.turn)
         request = TokenRequest(prompt, rng, self.policy, conversation=make_conversation_name(ask))
@@ -278,6 +292,7 @@ def make_engine_player(
     policy: Policy | None = None,
     origin: Origin | None = None,
     *,
+    sight: Sight | None = None,
     note_legal: bool = False,
     teacher: AskTeacher | None = None,
 ) -> LanguageModelPlayer:
@@ -294,6 +309,8 @@ def make_engine_player(
         reply=settings.reply,
         reading=settings.reading,
         context=settings.context,
+        pictures=settings.pictures,
+        sight=sight,
         policy=policy,
         origin=origin,
         note_legal=note_legal,

@@ -21,6 +21,7 @@ from gymposium.util.extras import require_extra
 
 if TYPE_CHECKING:
     import numpy as np
+    from PIL.Image import Image
 
 SIDE = 512
 """Width and height of every image, in pixels."""
@@ -78,9 +79,13 @@ def render_png(picture: Picture) -> bytes:
 
 def render_pixels(picture: Picture) -> np.ndarray:
     """Return a picture as a uint8 array of shape (`SIDE`, `SIDE`, 3). Errors are those of `render_png`."""
-    png = render_png(picture)
-    with require_extra("Pictures as pixels", "gymposium[images]", "PIL"):
-        from PIL import Image
     import numpy as np
 
-    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).copy()
+    return np.asarray(read_png(render_png(picture))).copy()
+
+
+def read_png(png: bytes) -> Image:
+    """Return a PNG file as an image of Pillow, in RGB. Raises `MissingExtra` without gymposium[images]."""
+    with require_extra("Pictures as pixels", "gymposium[images]", "PIL"):
+        from PIL import Image
+    return Image.open(io.BytesIO(png)).convert("RGB")
