@@ -1,20 +1,25 @@
-"""Agents of other libraries play through the service: four turns with three tool calls."""
+"""Agents of other libraries play through the service: four turns with three tool calls, and one training step."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from transformers import PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
+from gymposium.http.client import Server, Session
 from gymposium.tasks.tools import Call
 from gymposium_agents.chat.chat import Chat
 
 from .scripted import ServedSession, served
+from .test_npm_clients import NODE_MODULES
+from .test_source import free_port, make_config, served as served_run
 
 AGENTS = Path(__file__).with_name("agents")
 PYTHON = os.environ.get("GYMPOSIUM_AGENT_PYTHON")
@@ -22,8 +27,16 @@ PYTHON = os.environ.get("GYMPOSIUM_AGENT_PYTHON")
 CONTEXT = 32_768
 """Number of tokens of the model's context. The instructions of smolagents are long."""
 WORDS = "abc"
+SIMPLE = ("openai-python", "openai-node", "ai-sdk", "litellm", "openai-agents", "pydantic-ai", "langgraph")
+OTHERS = ("pydantic-ai-output", "smolagents", "smolagents-code", "smolagents-tools", "mini-swe-agent", "aider")
 
-pytestmark = pytest.mark.skipif(PYTHON is None, reason="needs other libraries: tox run -m peers")
+
+@pytest.fixture(autouse=True)
+def needs_library(request: pytest.FixtureRequest) -> None:
+    """Skip the tests of agents whose libraries are not installed."""
+    from_npm = request.node.callspec.params.get("agent") in ("openai-node", "ai-sdk")
+    if (NODE_MODULES if from_npm else PYTHON) is None:
+        pytest.skip("needs other libraries: tox run -m peers")
 
 
 def calls(chat: Chat, thoughts: str = "") -> list[str]:
@@ -51,19 +64,33 @@ def code() -> list[str]:
     return [f"Thought: next.\n<code>\n{line}\n</code>" for line in lines]
 
 
+def run(agent: str, base_url: str, *, stream: bool) -> subprocess.CompletedProcess[str]:
+    """Run an agent in the environment of its library."""
+    script = next(AGENTS.glob(f"{agent.replace('-', '_')}_agent.*"))
+    if script.suffix == ".mjs":  # Node looks for modules beside the script
+        command = ["node", shutil.copy(script, Path(str(NODE_MODULES)).parent)]
+    else:
+        command = [str(PYTHON), "-I", str(script)]
+    return subprocess.run(
+        [*command, base_url, *(["stream"] if stream else [])],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=300,
+    )
+
+
 def play(agent: str, session: ServedSession, *, stream: bool) -> str:
     """Run an agent in the environment of its library, and return what it printed."""
     session.script.context = CONTEXT
-    script = AGENTS / f"{agent.replace('-', '_')}_agent.py"
-    command = [str(PYTHON), "-I", str(script), session.base_url, *(["stream"] if stream else [])]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, timeout=120)
+    done = run(agent, session.base_url, stream=stream)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("thoughts", [False, True], ids=["plain", "thoughts"])
-@pytest.mark.parametrize("agent", ["openai-agents", "pydantic-ai", "langgraph"])
+@pytest.mark.parametrize("agent", SIMPLE)
 def test_episode_is_one_row(
     agent: str,
     thoughts: bool,
@@ -110,3 +137,75 @@ def test_smolagents_text_calls_make_a_row_per_turn(
         assert "The sum is 6." in play("smolagents-tools", session, stream=stream)
         assert session.beginnings() == ["fresh", *(f"messages[{n}].content" for n in (2, 4, 6))]
         assert session.rows() == 4
+
+
+@pytest.mark.parametrize("agent", ["mini-swe-agent"])
+def test_coding_episode_is_one_row(
+    agent: str,
+    family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
+    tmp_path: Path,
+) -> None:
+    chat = Chat(family_tokenizer("qwen2.5"))
+    commands = ["expr 1 + 2", "expr 3 + 3", "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo The sum is 6."]
+    with served(chat, [called(chat, "bash", command=command) for command in commands], tmp_path) as session:
+        assert play(agent, session, stream=False).strip().endswith("The sum is 6.")
+        assert session.beginnings() == ["fresh", "grown", "grown"]
+        assert session.rows() == 1
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_aider_writes_a_file(
+    stream: bool,
+    family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
+    tmp_path: Path,
+) -> None:
+    chat = Chat(family_tokenizer("qwen2.5"))
+    with served(chat, ["sum.py\n```\nprint(1 + 2 + 3)\n```"], tmp_path) as session:
+        assert play("aider", session, stream=stream).strip().endswith("print(1 + 2 + 3)")
+        assert session.beginnings() == ["fresh"]
+        assert session.turns()[0].overridden == ("temperature",)
+
+
+@pytest.fixture(scope="module")
+def untrained(
+    family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """A tiny model with random weights and a long context."""
+    tokenizer = family_tokenizer("qwen2.5")
+    config = Qwen2Config(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=CONTEXT,
+        tie_word_embeddings=True,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    directory = tmp_path_factory.mktemp("untrained")
+    Qwen2ForCausalLM(config).save_pretrained(directory)
+    tokenizer.save_pretrained(directory)
+    return directory
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("agent", [*SIMPLE, *OTHERS])
+def test_run_trains_a_step_on_sessions(agent: str, stream: bool, untrained: Path, tmp_path: Path) -> None:
+    """The model has random weights, so its replies are no answers. Libraries that insist on one give up."""
+    port, prompting = free_port(), {"max_tokens": 8}
+    config = make_config(untrained, port, steps=1, rollout={"group_size": 2}, prompting=prompting)
+    said: list[str] = []
+
+    def play_session(session: Session[Server]) -> float:
+        done = run(agent, session.base_url, stream=stream)
+        said.append(done.stdout + done.stderr)
+        return float(session.member)
+
+    with served_run(config, tmp_path / "run") as failed, Server(f"http://127.0.0.1:{port}") as server:
+        server.play(play_session, groups=1, size=2)
+        metrics = server.train()
+    assert not failed
+    assert metrics["rollout/matches"] == 2, said
+    assert not re.search(r"\b(400|BadRequestError|bad_request)\b", "".join(said)), said

@@ -5,7 +5,7 @@ import asyncio
 import sys
 
 from pydantic import BaseModel
-from pydantic_ai import Agent, ModelProfile
+from pydantic_ai import Agent
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
@@ -20,11 +20,7 @@ def look_up(word: str) -> int:
 
 
 def adder(base_url: str) -> Agent[None, Sum]:
-    model = OpenAIChatModel(
-        "policy",
-        provider=OpenAIProvider(base_url=base_url, api_key="none"),
-        profile=ModelProfile(supports_forced_tool_choice=False),
-    )
+    model = OpenAIChatModel("policy", provider=OpenAIProvider(base_url=base_url, api_key="none"))
     return Agent(model, instructions="Look up each word.", tools=[look_up], output_type=Sum)
 
 

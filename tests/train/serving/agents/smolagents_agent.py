@@ -30,7 +30,7 @@ def adder(base_url: str, **options: Any) -> ToolCallingAgent:
 
 
 def main(base_url: str, stream: bool) -> None:
-    print(adder(base_url, stream_outputs=stream).run("What do a, b and c add up to?"))
+    print(adder(base_url, stream_outputs=stream, max_steps=5).run("What do a, b and c add up to?"))
 
 
 main(sys.argv[1], "stream" in sys.argv)

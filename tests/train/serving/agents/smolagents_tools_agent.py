@@ -18,12 +18,12 @@ def look_up(word: str) -> int:
 
 
 def adder(base_url: str, **options: Any) -> ToolCallingAgent:
-    model = OpenAIModel("policy", api_base=base_url, api_key="none", tool_choice="auto")
+    model = OpenAIModel("policy", api_base=base_url, api_key="none")
     return ToolCallingAgent([look_up], model, **options)
 
 
 def main(base_url: str, stream: bool) -> None:
-    print(adder(base_url, stream_outputs=stream).run("What do a, b and c add up to?"))
+    print(adder(base_url, stream_outputs=stream, max_steps=5).run("What do a, b and c add up to?"))
 
 
 main(sys.argv[1], "stream" in sys.argv)

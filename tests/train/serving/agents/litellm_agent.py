@@ -1,0 +1,42 @@
+"""An agent of LiteLLM. Arguments: the session's address, and `stream` if replies are to be streamed."""
+
+import json
+import sys
+from typing import Any
+
+import litellm
+
+TOOLS: Any = [
+    {
+        "type": "function",
+        "function": {
+            "name": "look_up",
+            "description": "Look up the number of a word.",
+            "parameters": {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]},
+        },
+    }
+]
+
+
+def look_up(word: str) -> int:
+    return {"a": 1, "b": 2, "c": 3}[word]
+
+
+def add(base_url: str, stream: bool) -> str | None:
+    messages: list[Any] = [{"role": "user", "content": "What do a, b and c add up to?"}]
+    while True:
+        answer: Any = litellm.completion(
+            "openai/policy", api_base=base_url, api_key="none", messages=messages, tools=TOOLS, stream=stream
+        )
+        if stream:
+            answer = litellm.stream_chunk_builder(list(answer), messages=messages)
+        reply = answer.choices[0].message
+        if not reply.tool_calls:
+            return reply.content
+        messages.append(reply)
+        for call in reply.tool_calls:
+            result = look_up(**json.loads(call.function.arguments))
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": str(result)})
+
+
+print(add(sys.argv[1], "stream" in sys.argv))
