@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import shlex
 import shutil
+import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -88,6 +90,9 @@ class CommandRunner:
         self._service, self._settings = service, settings
         self._address, self._token = address, token
         self._ended = threading.Event()
+        self._running: set[subprocess.Popen[str]] = set()
+        """The commands under way."""
+        self._lock = threading.Lock()
         self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._play_steps, name="commands", daemon=True)
         self._thread.start()
@@ -98,8 +103,11 @@ class CommandRunner:
             raise self.failure
 
     def close(self) -> None:
-        """Start no more steps."""
+        """Stop the commands under way, and start no more."""
         self._ended.set()
+        with self._lock:
+            for process in self._running:
+                _kill(process)
 
     def _play_steps(self) -> None:
         groups, size = self._settings.groups or DEFAULT_GROUPS, self._service.sessions.group_size
@@ -138,20 +146,43 @@ class CommandRunner:
             "GYMPOSIUM_SEED": str(session.seed),
         }
         environment.pop("GYMPOSIUM_SERVE_TOKEN", None)
-        done = subprocess.run(
-            self._command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
-        if done.returncode:
-            raise GymposiumError(
-                f"{shlex.join(self._command)} failed with exit status {done.returncode}: {done.stderr[-SHOWN:].strip()}"
-            )
-        ran = CommandResult(session.seed, done.stdout, self._list_conversations(session.id))
+        ran = CommandResult(session.seed, self._run_command(environment), self._list_conversations(session.id))
         try:
             score = self._score(ran)
             parse_ending(score)
         except Exception as error:
             raise GymposiumError(f"--reward {self._settings.scores}: {describe_error(error)}") from error
         return score
+
+    def _run_command(self, environment: Mapping[str, str]) -> str:
+        """Run the command to its end, and return its standard output. Raises `GymposiumError` if it fails, takes too
+        long or is stopped by `close`."""
+        with self._lock:
+            if self._ended.is_set():
+                raise GymposiumError("The run is over, so this session was not started.")
+            process = subprocess.Popen(
+                self._command,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,  # so that what the command starts ends with it
+            )
+            self._running.add(process)
+        try:
+            output, errors = process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            process.communicate()
+            raise GymposiumError(f"{shlex.join(self._command)} took more than {SECONDS / 60:.0f} minutes.") from None
+        finally:
+            with self._lock:
+                self._running.remove(process)
+        if process.returncode:
+            raise GymposiumError(
+                f"{shlex.join(self._command)} failed with exit status {process.returncode}: {errors[-SHOWN:].strip()}"
+            )
+        return output
 
     def _list_conversations(self, name: str) -> list[list[dict[str, Any]]]:
         """Return those of a session's conversations that no later turn continues. Each includes its last reply."""
@@ -161,3 +192,9 @@ class CommandRunner:
         continued = {turn.parent for turn in turns}
         last = [turn for turn in turns if turn.number not in continued]
         return [convert_to_data([*list_messages(turns, turn.number), turn.said.message]) for turn in last]
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """Kill a process and all that it started, unless it has ended."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
