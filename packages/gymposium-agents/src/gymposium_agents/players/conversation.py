@@ -6,8 +6,8 @@ thoughts are stored only here and in the trace of its turn.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from gymposium.players.protocol import Ask
 from gymposium.tasks.tools import Tool
@@ -16,10 +16,10 @@ from gymposium_agents.chat.context import Context, Exchange
 from gymposium_agents.chat.growth import After
 from gymposium_agents.chat.tokens import Tokens, TurnTokens
 
-if TYPE_CHECKING:
-    from gymposium_agents.modeling.sight import Sight
-
 _NAME = "conversation"
+
+ExpandPictures = Callable[[Sequence[int], Sequence[bytes]], Tokens]
+"""Replaces the placeholders in a prompt's ids by the tokens of pictures (`gymposium_agents.modeling.sight.Sight`)."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Dialogue:
 
     chat: Chat
     context: Context
-    sight: Sight | None = None
+    expand_pictures: ExpandPictures | None = None
     """Converts pictures to tokens, if the model sees."""
 
     def prompt(self, conversation: Conversation, now: Exchange, tools: tuple[Tool, ...] = ()) -> Tokens:
@@ -71,9 +71,9 @@ class Dialogue:
                 more = self.chat.more(*texts, after=after, ended=ended, thoughts=thoughts)
                 return (*last.prompt, *last.completion.ids, *more)
         messages = self.context.messages(past, now)
-        if self.sight is not None:
+        if self.expand_pictures is not None:
             pictures = [message["picture"] for message in messages if "picture" in message]
-            return self.sight.expand(self.chat.conversation(messages, tools), pictures)
+            return self.expand_pictures(self.chat.conversation(messages, tools), pictures)
         if len(messages) == 1:
             return self.chat.prompt(messages[0]["content"], tools)  # cached, because many matches begin alike
         return self.chat.conversation(messages, tools)

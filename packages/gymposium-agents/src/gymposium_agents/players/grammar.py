@@ -79,13 +79,13 @@ def make_language_model_player(
     load = check_load(values.get("load"))
     own = convert_options(kind, [(name, value) for name, value in values.items() if name in of_engine])
     chat = load_chat(model, thinking=settings.thinking, history=settings.history, trust=trust)
-    sight = None
+    expand_pictures = None
     if settings.pictures != "none":
         from gymposium_agents.modeling.sight import Sight
 
         if spec.name != "own":
             raise BadOption(f"prompt={settings.pictures} requires the model in this process. Omit engine=.")
-        sight = Sight.load(model, trust)
+        expand_pictures = Sight.load(model, trust).expand
     engine = find_player_engine(
         spec, model, chat, read_engine_settings(f"engine={spec.name}", spec, own | implied), load, trust
     )
@@ -95,7 +95,7 @@ def make_language_model_player(
         if policy not in engine.adapters:
             engine.publish(directory, policy)
     origin = Origin(model, adapter, directory, load, spec.label or spec.name, trust)
-    return make_engine_player(name, engine, chat, settings, policy, origin, sight=sight)
+    return make_engine_player(name, engine, chat, settings, policy, origin, expand_pictures=expand_pictures)
 
 
 def find_trained_model(run: Path) -> tuple[str, str | None]:

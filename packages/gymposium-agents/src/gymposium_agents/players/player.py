@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Style
@@ -35,7 +34,7 @@ from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequ
 from gymposium_agents.engines.futures import map_future
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 from gymposium_agents.modeling.identity import Origin
-from gymposium_agents.players.conversation import Conversation, Dialogue, make_conversation_name
+from gymposium_agents.players.conversation import Conversation, Dialogue, ExpandPictures, make_conversation_name
 from gymposium_agents.players.distribution import (
     compute_move_distributions,
     estimate_distributions,
@@ -43,9 +42,6 @@ from gymposium_agents.players.distribution import (
     may_think,
     split_probabilities,
 )
-
-if TYPE_CHECKING:
-    from gymposium_agents.modeling.sight import Sight
 
 ROUNDING = 1e-4
 """Maximum rounding difference between two log-probabilities, across batch sizes and machines."""
@@ -85,15 +81,16 @@ class LanguageModelPlayer:
         reading: ReadingName = "strict",
         context: str | Context = "state",
         pictures: Pictures = "none",
-        sight: Sight | None = None,
+        expand_pictures: ExpandPictures | None = None,
         policy: Policy | None = None,
         origin: Origin | None = None,
         note_legal: bool = False,
         teacher: AskTeacher | None = None,
     ) -> None:
-        """`sight` converts `pictures` to tokens. `origin` names the files of the model and adapter, if the weights were
-        read from files. With `note_legal`, the trace of each turn lists the tokens that would have continued a legal
-        reply (`TurnTokens.legal`). With a `teacher`, it also has the teacher's probabilities of them."""
+        """`expand_pictures` converts `pictures` to tokens. `origin` names the files of the model and adapter, if the
+        weights were read from files. With `note_legal`, the trace of each turn lists the tokens that would have
+        continued a legal reply (`TurnTokens.legal`). With a `teacher`, it also has the teacher's probabilities of
+        them."""
         self.name = name
         self.engine = engine
         self.chat = chat
@@ -107,7 +104,7 @@ class LanguageModelPlayer:
         self._teacher = teacher
         self._canonical = lru_cache(maxsize=8192)(lambda move: chat.reply(self.reader.answer(move)))
         self.pictures: Pictures = pictures
-        self._dialogue = Dialogue(chat, self.context, sight)
+        self._dialogue = Dialogue(chat, self.context, expand_pictures)
         self._without_space = 0
 
     @property
@@ -292,7 +289,7 @@ def make_engine_player(
     policy: Policy | None = None,
     origin: Origin | None = None,
     *,
-    sight: Sight | None = None,
+    expand_pictures: ExpandPictures | None = None,
     note_legal: bool = False,
     teacher: AskTeacher | None = None,
 ) -> LanguageModelPlayer:
@@ -310,7 +307,7 @@ def make_engine_player(
         reading=settings.reading,
         context=settings.context,
         pictures=settings.pictures,
-        sight=sight,
+        expand_pictures=expand_pictures,
         policy=policy,
         origin=origin,
         note_legal=note_legal,
