@@ -118,7 +118,7 @@ def read_parts(where: str, content: Any, texts: Sequence[str]) -> list[tuple[str
         if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
             raise BadRequest(place, f"give an object with a type, not {format_value(part)}.")
         if part["type"] in texts:
-            read_text(f"{place}.text", part.get("text"))
+            read_string(f"{place}.text", part.get("text"))
     return parts
 
 
@@ -138,7 +138,7 @@ def make_type_error(where: str, part: Mapping[str, Any], types: Sequence[str]) -
     return BadRequest(f"{where}.type", why)
 
 
-def read_text(where: str, given: Any) -> str:
+def read_string(where: str, given: Any) -> str:
     """Return a text. Raises `BadRequest` for anything else."""
     if not isinstance(given, str):
         raise BadRequest(where, f"give text, not {format_value(given)}.")

@@ -14,7 +14,7 @@ from gymposium_agents.serving.dialects import (
     make_type_error,
     read_body,
     read_parts,
-    read_text,
+    read_string,
 )
 from gymposium_agents.serving.replies import Begun, StreamPart, format_event
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest, format_value, read_list
@@ -108,7 +108,7 @@ def _read_reply(where: str, content: Any, translation: Translation) -> None:
                 form = '{"type": "tool_use", "id": "…", "name": "…", "input": {…}}'
                 raise BadRequest(place, f"give {form}, not {format_value(block)}.")
             case {"type": "thinking"}:  # the session keeps the thoughts of its own replies
-                read_text(f"{place}.thinking", block.get("thinking"))
+                read_string(f"{place}.thinking", block.get("thinking"))
             case {"type": "redacted_thinking"}:
                 pass
             case _:

@@ -13,7 +13,7 @@ from gymposium_agents.serving.dialects import (
     make_type_error,
     read_body,
     read_parts,
-    read_text,
+    read_string,
 )
 from gymposium_agents.serving.replies import Begun, StreamPart, format_event
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest, format_value, read_list
@@ -55,7 +55,7 @@ def read_request(body: Any, *, strict: bool = False) -> CompletionRequest:
         raise BadRequest("background", "responses are not stored. Omit it and wait for the response, or stream it.")
     translation = Translation({**NAMES})
     if "instructions" in given:
-        text = read_text("instructions", given.pop("instructions"))
+        text = read_string("instructions", given.pop("instructions"))
         translation.add_message("instructions", {"role": "system", "content": text})
     _read_input(given.pop("input", None), translation)
     for number, tool in enumerate(read_list("tools", given.pop("tools", []))):
@@ -115,7 +115,7 @@ def _read_message(where: str, given: Mapping[str, Any], translation: Translation
     texts = []
     for place, part in read_parts(f"{where}.content", given.get("content"), _TEXTS):
         if part["type"] == "refusal":
-            texts.append(read_text(f"{place}.refusal", part.get("refusal")))
+            texts.append(read_string(f"{place}.refusal", part.get("refusal")))
         elif part["type"] in _TEXTS:
             texts.append(part["text"])
         else:
