@@ -30,6 +30,7 @@ from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import Pool
 from gymposium_train.config.directory import check_state
 from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, MatchRollouts
+from gymposium_train.rollout.in_flight import MatchesInFlight
 from gymposium_train.rollout.pool import PastVersions
 from gymposium_train.rollout.stored import StoredMatch
 
@@ -211,13 +212,21 @@ def test_errors_are_raised_in_the_callers_thread(who: Who, staleness: int) -> No
         source.roll_out(0)
 
 
-def test_ctrl_c_interrupts_waiting_for_matches(who: Who) -> None:
+def test_ctrl_c_interrupts_waiting_for_matches(who: Who, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting, get = Event(), MatchesInFlight.get
+
+    def get_and_tell(matches: MatchesInFlight) -> MatchResult:
+        waiting.set()
+        return get(matches)
+
+    monkeypatch.setattr(MatchesInFlight, "get", get_and_tell)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores interrupts
     main, over = threading.main_thread().ident, Event()
     assert main is not None
 
     def interrupt() -> None:
         if not over.is_set():  # the player is asked again until the source is closed
+            assert waiting.wait(PATIENCE)  # until then, the second step may not have begun
             signal.pthread_kill(main, signal.SIGINT)
             over.wait(PATIENCE)
 
