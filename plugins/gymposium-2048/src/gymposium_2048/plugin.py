@@ -15,6 +15,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         title="2048",
         summary="Slide numbered tiles together, alone, for the highest score.",
         entry_point="gymposium_2048.game:game",
+        family="puzzles",
         seats=1,
         parameters=(
             Parameter(

@@ -15,6 +15,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         title="MCP server",
         summary="Answer a question with the tools of an MCP server.",
         entry_point="gymposium_mcp.world:game",
+        family="tasks",
         seats=1,
         parameters=(
             Parameter(

@@ -15,6 +15,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         title="Code tracing",
         summary="Predict exactly what a Python program prints.",
         entry_point="gymposium_trace.game:Trace",
+        family="tasks",
         seats=1,
         parameters=(
             Parameter(

@@ -15,6 +15,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         title="Mail",
         summary="Answer a question about a mailbox by searching and reading it.",
         entry_point="gymposium_worlds.mail.tasks:game",
+        family="tasks",
         seats=1,
         parameters=(
             Parameter(name="mails", default=200, low=20, high=5000, help="Number of mails in the mailbox."),
@@ -52,6 +53,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         title="Tables",
         summary="Answer a question about a made-up database with SQL queries.",
         entry_point="gymposium_worlds.tables.tasks:game",
+        family="tasks",
         seats=1,
         parameters=(
             Parameter(name="rows", default=200, low=20, high=400, help="Rows of the largest table."),
@@ -82,6 +84,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         title="Questions",
         summary="Answer a question that has one right answer, from your file or made-up arithmetic.",
         entry_point="gymposium_worlds.qa.game:QuestionsGame",
+        family="tasks",
         seats=1,
         parameters=(
             Parameter(

@@ -64,8 +64,9 @@ def make_transcript(trajectory: Trajectory) -> Transcript:
 
 def _describe_position(match: Match, seat: int) -> str:
     observation = match.observe(seat, "full")
-    legal = observation.legal_moves
-    return observation.text if legal is None else f"{observation.text}Legal moves: {', '.join(legal)}"
+    if observation.legal_moves is None:
+        return observation.text
+    return f"{observation.text}Legal moves: {observation.describe_moves()}"
 
 
 def _list_reply_parts(turns: Iterator[Turn], trajectory: Trajectory, played: str | None) -> Iterator[TranscriptPart]:

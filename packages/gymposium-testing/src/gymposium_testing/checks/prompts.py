@@ -75,6 +75,8 @@ def _fail(what: str, where: str) -> NoReturn:
 def prompts_are_complete(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """At every decision the prompt contains the rules and each legal move; compact observations name the moves.
 
+    Games with too many moves to list name their form instead.
+
     Texts are plain, within the length limit, and the same each time."""
     rules = {(seat, style): game.rules(seat, style) for seat, style in product(range(game.seats), STYLES)}
     for match in play_matches(game, seed, effort.decisions):
@@ -96,7 +98,8 @@ def prompts_are_complete(game: Game, seed: int = 0, effort: Effort = NORMAL) -> 
             if not prompt.startswith(rules[seat, style]):
                 _fail("rules() changed after the match began", where)
             named = prompt if style == "full" else observation.text  # full prompts list the moves automatically
-            if missing := [move for move in observation.legal_moves or () if move not in named]:
+            expected = [observation.move_form] if observation.move_form else observation.legal_moves or ()
+            if missing := [move for move in expected if move not in named]:
                 raise CheckFailed(
                     f"the {'prompt' if style == 'full' else 'text'} does not name the legal moves {shorten(missing)}.",
                     where=where,

@@ -57,6 +57,7 @@ def command(
                 "max_decisions": loaded.max_decisions,
                 "num_actions": loaded.num_actions,
                 "best_play": spec.best_play,
+                "presets": {name: spec.full_name(spec.check_params(params)) for name, params in spec.presets.items()},
                 "parameters": [
                     {
                         "name": p.name,
@@ -94,6 +95,10 @@ def command(
     if spec.best_play:
         console.print("\nWhat is known of best play", style="bold")
         console.print(spec.best_play)
+    if spec.presets:
+        console.print("\nPresets", style="bold")
+        for preset, params in spec.presets.items():
+            console.print(f"{preset}: {spec.full_name(spec.check_params(params))}")
     console.print("\nParameters", style="bold")
     if spec.parameters:
         table = Table("name", "type", "allowed", "default", "what it does", box=None)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
 from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import make_stdout_console
+from gymposium.errors import UnknownName
 from gymposium.plugins.host import host
 
 
 def command(
+    family: Annotated[str | None, typer.Option(help="List only the games of this family")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the games, players, rewards, loggers, engines and executors, built in or from plugins.
@@ -20,9 +25,16 @@ def command(
     Examples:
 
         gymposium list
+        gymposium list --family cards
         gymposium list --json
     """
-    games, players, rewards = host().games.values(), host().opponents.values(), host().rewards.values()
+    games = [*host().games.values()]
+    if family is not None:
+        families = dict.fromkeys(spec.family for spec in games)
+        if family not in families:
+            raise UnknownName("family of games", family, families)
+        games = [spec for spec in games if spec.family == family]
+    players, rewards = host().opponents.values(), host().rewards.values()
     loggers, engines, executors = host().loggers.values(), host().engines.values(), host().executors.values()
     if as_json:
         print_json(
@@ -31,6 +43,7 @@ def command(
                     {
                         "name": spec.name,
                         "env_id": spec.env_id,
+                        "family": spec.family,
                         "title": spec.title,
                         "summary": spec.summary,
                         "seats": spec.seats,
@@ -53,12 +66,14 @@ def command(
         return
     console = make_stdout_console()
     table = Table(title="Games", title_justify="left", box=None)
-    for heading in ("game", "id", "seats", "hidden", "title"):
+    for heading in ("game", "id", "family", "seats", "hidden", "title"):
         table.add_column(heading, no_wrap=heading in ("game", "id"), overflow="fold")  # not truncated, to be copied
-    for game in games:
+    for game in sorted(games, key=lambda spec: spec.family):
         hidden = "yes" if game.information == "imperfect" else ""
-        table.add_row(game.name, game.env_id, game.describe_seats, hidden, game.title)
+        table.add_row(game.name, game.env_id, game.family, game.describe_seats, hidden, game.title)
     console.print(table)
+    if family is not None:
+        return
     for heading, what, rows in (
         ("player", "what it does", [(spec.form, spec.summary) for spec in players]),
         ("reward", "what it pays", [(spec.form, spec.summary) for spec in rewards]),

@@ -53,6 +53,12 @@ class Observation:
     legal_moves: list[str] | None
     results: Sequence[ToolText] = ()
     """Result of each tool that the seat's last move called, or (). `text` includes all results."""
+    move_form: str = ""
+    """What the legal moves look like, if they are too many to list: `four colors, like red red blue green`."""
+
+    def describe_moves(self) -> str:
+        """Return the legal moves as prompts show them: their form, or else the list."""
+        return self.move_form or ", ".join(self.legal_moves or ())
 
 
 class Match(Protocol):

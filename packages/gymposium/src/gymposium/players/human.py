@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 
 from gymposium.errors import GymposiumError
-from gymposium.games.protocol import Style
+from gymposium.games.protocol import Observation, Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS, Reader, read_reply
@@ -37,7 +37,7 @@ class HumanPlayer:
         print()
         tools = list_tools(ask.game)
         free_text = observation.legal_moves is None and not tools
-        moves = "" if observation.legal_moves is None else f"Legal moves: {', '.join(observation.legal_moves or ())}"
+        moves = "" if observation.legal_moves is None else f"Legal moves: {observation.describe_moves()}"
         print(_wrap_lines(prompt if ask.turn == 0 else observation.text + moves))
         if free_text:
             print(f"End your text with a line that has only a dot: {_END}")
@@ -49,7 +49,7 @@ class HumanPlayer:
             reading = read_reply(line, observation.legal_moves, self.reader, ask.game.move_pattern, calls=bool(tools))
             if reading.kind == "move":
                 return line
-            print(_wrap_lines(self._explain_rejection(line, observation.legal_moves, [tool.name for tool in tools])))
+            print(_wrap_lines(self._explain_rejection(line, observation, [tool.name for tool in tools])))
 
     def _read_text(self, seat: int) -> str:
         """Return the lines before a line with only a dot, or `?` if that is the first line."""
@@ -70,11 +70,12 @@ class HumanPlayer:
             ) from None
 
     @staticmethod
-    def _explain_rejection(line: str, legal: Sequence[str] | None, tools: Sequence[str]) -> str:
+    def _explain_rejection(line: str, observation: Observation, tools: Sequence[str]) -> str:
         if tools:
             return f"{NO_CALL} Tools: {', '.join(tools)}."
+        legal = observation.legal_moves
         problem = f"{line!r} is not a legal move." if line else "Type a move." if legal else "Type a text."
-        return f"{problem} Legal moves: {', '.join(legal)}" if legal else problem
+        return f"{problem} Legal moves: {observation.describe_moves()}" if legal else problem
 
 
 def _wrap_lines(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from gymposium.games import (
     cards,
@@ -36,7 +37,8 @@ def gymposium_games() -> Iterable[GameSpec]:
         hidden_boards,
         mixed_motive,
     ):
-        yield from folder.GAMES
+        family = folder.__name__.rpartition(".")[2].replace("_", " ")
+        yield from (replace(spec, family=family) for spec in folder.GAMES)
 
 
 @hookimpl

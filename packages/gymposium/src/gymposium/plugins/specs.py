@@ -171,7 +171,11 @@ class GameSpec(Spec):
 
     Web pages show these names. They also color a seat whose name begins with Black or White. Empty if the rules do not
     name the seats."""
+    family: str = "other"
+    """The group of similar games that lists show it in: `cards`, `puzzles`."""
     parameters: tuple[Parameter, ...] = ()
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Named parameter sets, such as those that another library uses: `{"GEM hard": {"disks": 5, "turns": 35}}`."""
     examples: tuple[Mapping[str, Any], ...] = ({},)
     """Parameter sets for testing the game, starting with the defaults."""
     information: Information = "perfect"
@@ -231,8 +235,8 @@ class GameSpec(Spec):
         names = [parameter.name for parameter in self.parameters]
         if duplicates := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"game {self.name}: duplicate parameter {', '.join(duplicates)}. Declare it once")
-        for example in self.examples:
-            self.check_params(example)
+        for params in (*self.examples, *self.presets.values()):
+            self.check_params(params)
         players = next((one for one in self.parameters if one.name == "players"), None)
         if players is not None and (type(players.default) is not int or players.default != self.seats):
             raise ValueError(

@@ -69,7 +69,7 @@ class Prompt:
 
     def _render_position(self, observation: Observation) -> str:
         if self._full and observation.legal_moves is not None:
-            return f"{observation.text}Legal moves: {', '.join(observation.legal_moves)}\n"
+            return f"{observation.text}Legal moves: {observation.describe_moves()}\n"
         return observation.text
 
 

@@ -51,6 +51,9 @@ from gymposium.util.visible import is_encodable
 MAX_REPLY = 1_000_000
 """Maximum length of a reply in characters, including thoughts."""
 
+MAX_LISTED = 500
+"""Maximum number of legal moves that a rejection lists."""
+
 Kind = Literal["move", "illegal", "unparsable", "cut off"]
 KINDS: tuple[Kind, ...] = ("move", "illegal", "unparsable", "cut off")
 
@@ -72,7 +75,10 @@ class Reading:
 
     def reason(self, legal: Sequence[str] | None) -> str:
         """Return a message that tells the player why the reply was rejected."""
-        allowed = f" Legal moves: {', '.join(legal)}." if legal else ""
+        allowed = ""
+        if legal:
+            more = f", … ({len(legal):,} in all)" if len(legal) > MAX_LISTED else ""
+            allowed = f" Legal moves: {', '.join(legal[:MAX_LISTED])}{more}."
         if self.kind == "illegal":
             return f"{self.move!r} is not legal now.{allowed}"
         if self.kind == "cut off":

@@ -25,12 +25,22 @@ calls it. A game that does not fit, such as one with too many chance outcomes to
 from gymposium.games.protocol import CHANCE, Event, Style
 from gymposium.games.rules.factory import make_game_factory
 from gymposium.games.rules.game import RulesGame, RulesMatch
-from gymposium.games.rules.protocol import HasChance, HasPictures, HasResample, HasTensor, HasView, Rules, RulesError
+from gymposium.games.rules.protocol import (
+    HasChance,
+    HasMoveForm,
+    HasPictures,
+    HasResample,
+    HasTensor,
+    HasView,
+    Rules,
+    RulesError,
+)
 
 __all__ = [
     "CHANCE",
     "Event",
     "HasChance",
+    "HasMoveForm",
     "HasPictures",
     "HasResample",
     "HasTensor",

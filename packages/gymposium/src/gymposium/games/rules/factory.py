@@ -32,6 +32,7 @@ _METHODS = {
 _OPTIONAL = {
     "chance": "chance(self, state)  (the possible outcomes with their weights)",
     "view": "view(self, state, seat)  (a key of what the seat knows)",
+    "move_form": "move_form(self, state, seat)  (what the legal moves look like, if they are too many to list)",
     "tensor": "tensor(self, state, seat)  (what the seat knows, as numbers)",
     "resample": "resample(self, events, seat, rng)  (events that the seat cannot tell from these)",
     "draw_picture": "draw_picture(self, state, seat, events)  (a picture of what the seat knows)",

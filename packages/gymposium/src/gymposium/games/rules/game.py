@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any, Generic
 from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.games.replay import CHANCE_NODE, replay_events
-from gymposium.games.rules.protocol import HasChance, HasPictures, HasResample, HasTensor, HasView, Rules, RulesError, S
+from gymposium.games.rules.protocol import (
+    HasChance,
+    HasMoveForm,
+    HasPictures,
+    HasResample,
+    HasTensor,
+    HasView,
+    Rules,
+    RulesError,
+    S,
+)
 from gymposium.util.streams import draw_outcome, stream
 
 if TYPE_CHECKING:
@@ -45,6 +55,7 @@ class RulesGame(Generic[S]):
         # looked up once, because isinstance() with a protocol is slow
         self._chance = author.chance if isinstance(author, HasChance) else None
         self._view = author.view if isinstance(author, HasView) else None
+        self._move_form = author.move_form if isinstance(author, HasMoveForm) else None
         self._tensor = author.tensor if isinstance(author, HasTensor) else None
         self.tensor_shape: tuple[int, ...] | None = author.tensor_shape if isinstance(author, HasTensor) else None
 
@@ -71,6 +82,10 @@ class RulesGame(Generic[S]):
 
     def render_view(self, state: S, seat: int) -> str:
         return repr(state) if self._view is None else self._view(state, seat)
+
+    def describe_move_form(self, state: S, seat: int) -> str:
+        """Return what the seat's legal moves look like, or "" if prompts list them."""
+        return "" if self._move_form is None else self._move_form(state, seat)
 
     def make_tensor(self, state: S, seat: int) -> np.ndarray:
         import numpy as np
@@ -176,9 +191,12 @@ class RulesMatch(Generic[S]):
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
         text, legal = self.game.author.position(self.state, seat, style), self.legal_moves(seat)
+        observation = Observation(seat, text, legal)
+        if legal:
+            observation.move_form = self.game.describe_move_form(self.state, seat)
         if style == "compact" and legal is not None:
-            text += f"legal {', '.join(legal) or 'none'}\n"  # full prompts list them on a separate line
-        return Observation(seat, text, legal)
+            observation.text += f"legal {observation.describe_moves() or 'none'}\n"  # full prompts have a separate line
+        return observation
 
     def view(self, seat: int) -> str:
         view = self.game.render_view(self.state, seat)

@@ -95,6 +95,16 @@ class HasView(Protocol):
 
 
 @runtime_checkable
+class HasMoveForm(Protocol):
+    """Optional protocol: rules of a game with too many moves to list in a prompt."""
+
+    def move_form(self, state: object, seat: int, /) -> str:
+        """Return what this seat's legal moves look like, with an example: `four colors, like red red blue green`.
+
+        Prompts show this text instead of the list. Return "" if they should list the moves."""
+
+
+@runtime_checkable
 class HasTensor(Protocol):
     """Optional protocol: rules with a tensor observation (`observation="tensor"`)."""
 
