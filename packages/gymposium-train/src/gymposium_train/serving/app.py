@@ -11,7 +11,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
 import gymposium.http.numbers  # noqa: F401 (adds the convertor "number" of paths)
@@ -25,7 +25,7 @@ from gymposium_agents.serving.session import Session
 from gymposium_train.serving.bodies import BeginRequest, EndRequest, read_group, read_train
 from gymposium_train.serving.checkpoints import ServedCheckpoints
 from gymposium_train.serving.completions import COUNT, DIALECTS, make_completion_routes, make_stream_response
-from gymposium_train.serving.errors import WrongField
+from gymposium_train.serving.errors import WrongField, WrongMethod
 from gymposium_train.serving.learner import ServedLearner
 from gymposium_train.serving.service import Service
 
@@ -149,14 +149,18 @@ class Api:
 
 
 def make_catch_all_route(advice: str) -> BaseRoute:
-    """Return a catch-all route for unknown paths. Its error says what to change in the client, or gives `advice`."""
+    """Return a catch-all route for unknown paths, and for other methods than those of known paths. Its error says what
+    to change in the client, or gives `advice`."""
 
     async def refuse_request(request: Request) -> Response:
         path = request.url.path
+        routes = (route for route in request.app.routes if route.matches(request.scope)[0] is Match.PARTIAL)
+        if allowed := sorted({method for route in routes for method in route.methods}):
+            raise WrongMethod(request.method, path, allowed)
         fix = _suggest_path(path) or advice
         raise RequestRefusal(404, "no_such_route", f"{request.method} {path}: Not Found. {fix}")
 
-    return Route("/{path:path}", refuse_request, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+    return Route("/{path:path}", refuse_request, methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
 
 def _suggest_path(path: str) -> str | None:

@@ -11,15 +11,17 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import GymposiumError
+from gymposium.http.app import make_failure
 from gymposium.http.bodies import read_json_object
 from gymposium.http.requests import RequestRefusal
+from gymposium.util.visible import shorten
 from gymposium_agents.serving.dialects import CHAT, Dialect
 from gymposium_agents.serving.messages import MESSAGES
 from gymposium_agents.serving.replies import StreamPart
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
 from gymposium_agents.serving.responses import RESPONSES
 from gymposium_agents.serving.session import OVERRIDDEN, Session
-from gymposium_train.serving.errors import NotReady
+from gymposium_train.serving.errors import NotFound, NotReady
 
 DIALECTS: Mapping[str, Dialect] = {"/chat/completions": CHAT, "/messages": MESSAGES, "/responses": RESPONSES}
 """The dialects by the end of their paths."""
@@ -48,19 +50,41 @@ def make_completion_routes(prefix: str, find_session: Callable[[Request], Sessio
         return JSONResponse({"input_tokens": await find_session(request).count_tokens(asked)})
 
     async def list_models(request: Request) -> Response:
-        model = {"id": find_session(request).model, "object": "model", "owned_by": "gymposium"}
-        return JSONResponse({"object": "list", "data": [model]})
+        model = _describe_model(find_session(request).model)
+        ends = {"first_id": model["id"], "last_id": model["id"], "has_more": False}
+        return JSONResponse({"object": "list", "data": [model], **ends})
+
+    async def show_model(request: Request) -> Response:
+        name, model = request.path_params["name"], _describe_model(find_session(request).model)
+        if name != model["id"]:
+            raise NotFound(f"Unknown model {shorten(name)}. The model is {model['id']!r}.", "model")
+        return JSONResponse(model)
 
     return [
         *(make_route(path, dialect) for path, dialect in DIALECTS.items()),
         Route(f"{prefix}{COUNT}", count_tokens, methods=["POST"]),
         Route(f"{prefix}/models", list_models),
+        Route(f"{prefix}/models/{{name:path}}", show_model),
     ]
+
+
+def _describe_model(name: str) -> dict[str, Any]:
+    """Return the description of a model for the clients of OpenAI and of Anthropic, whose fields differ."""
+    return {
+        "id": name,
+        "object": "model",
+        "created": 0,
+        "owned_by": "gymposium",
+        "type": "model",
+        "display_name": name,
+        "created_at": "1970-01-01T00:00:00Z",
+        "lifecycle": "active",
+    }
 
 
 def format_error(path: str, refusal: RequestRefusal) -> Mapping[str, Any]:
     """Return the body of the response to a rejected request, in the dialect of its path."""
-    return DIALECTS["/messages" if path.endswith(("/messages", COUNT)) else "/responses"].format_error(refusal)
+    return DIALECTS["/messages" if "/messages" in path else "/responses"].format_error(refusal)
 
 
 async def _answer(dialect: Dialect, session: Session, asked: CompletionRequest, request: Request) -> Response:
@@ -92,6 +116,9 @@ async def _write_events(
                 yield event
     except GymposiumError as error:  # it is too late for a status, and clients look for this
         yield stream.fail(NotReady(str(error)))
+    except Exception:  # without this event, clients would take the part for the whole
+        yield stream.fail(make_failure())
+        raise
 
 
 def make_stream_response(events: AsyncIterator[str], headers: Mapping[str, str] | None = None) -> Response:

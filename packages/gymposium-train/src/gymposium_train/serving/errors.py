@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from gymposium.http.requests import RequestRefusal
@@ -35,6 +36,16 @@ class WrongKey(ServiceError):
     """Error for ending a session with a missing or wrong key."""
 
     says = (403, "wrong_key")
+
+
+class WrongMethod(ServiceError):
+    """Error for a method that the path does not allow."""
+
+    says = (405, "wrong_method")
+
+    def __init__(self, method: str, path: str, allowed: Sequence[str]) -> None:
+        super().__init__(f"{method} {path}: Method Not Allowed. Use {' or '.join(allowed)}.")
+        self.allowed_methods = allowed
 
 
 class Conflict(ServiceError):

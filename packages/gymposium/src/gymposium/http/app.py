@@ -49,4 +49,9 @@ def _make_refusal(request: Request, error: Exception) -> RequestRefusal:
             return RequestRefusal(error.status_code, code, why)
         case GymposiumError() if error.is_actionable:
             return RequestRefusal(400, "bad_request", str(error))
+    return make_failure()
+
+
+def make_failure() -> RequestRefusal:
+    """Return the refusal for an unexpected exception."""
     return RequestRefusal(500, "failed", "The server failed at this request; its log says why.")

@@ -24,6 +24,8 @@ class RequestRefusal(GymposiumError):
 
     retry_after: int | None = None
     """Number of seconds before the client may retry; None if retrying does not help."""
+    allowed_methods: Iterable[str] = ()
+    """The methods that the path allows, if the request has another."""
 
     def __init__(self, status: int, code: str, why: str, param: str | None = None) -> None:
         """`code` is a machine-readable reason, `why` is a sentence for people, and `param` is the invalid field."""
@@ -35,6 +37,8 @@ class RequestRefusal(GymposiumError):
         headers = {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
         if self.retry_after is not None:
             headers["Retry-After"] = str(self.retry_after)
+        if self.allowed_methods:
+            headers["Allow"] = ", ".join(self.allowed_methods)
         if self.status in (408, 413):
             headers["Connection"] = "close"  # the rest of the body is not read
         # in ASCII: the message may name a field with a lone surrogate, which UTF-8 cannot encode
