@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gymposium.errors import GymposiumError
 from gymposium.tasks.tools import Call
@@ -24,6 +24,7 @@ class Break:
     """A text after which the engine fails."""
 
     text: str
+    error: Exception = field(default_factory=lambda: GymposiumError("The engine is gone."))
 
 
 class Script:
@@ -50,7 +51,7 @@ class Script:
             for token in self._chat.reply(reply.text):
                 if request.watch is not None:
                     request.watch(token)
-            answer.set_exception(GymposiumError("The engine is gone."))
+            answer.set_exception(reply.error)
             return answer
         ids = self._chat.reply(reply) if isinstance(reply, str) else self._chat.reply("", [reply])
         kept: list[int] = []

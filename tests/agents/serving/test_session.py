@@ -186,6 +186,24 @@ def test_changed_reply_diverges_and_names_the_field(chat: Chat) -> None:
     assert len(list_row_turns(talk)) == 3
 
 
+def test_numbers_and_nested_keys_may_change_their_form(
+    family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
+) -> None:
+    """JavaScript writes 1.0 as 1, and Go sorts the keys of objects."""
+    chat = Chat(family_tokenizer("qwen2.5"))
+    parameters = {"type": "object", "properties": {"at": {"type": "object"}}}
+    tools = [{"type": "function", "function": {"name": "move", "parameters": parameters}}]
+    talk = session(chat, Call("move", {"at": {"y": [1.0, 2.5], "x": 1e21}}), "Done.", "Again.")
+    one = ask(talk, user("Move."), tools=tools)
+    sent: Any = json.loads(json.dumps(said(one)))
+    for arguments, beginning in [
+        ('{"at":{"x":1e+21,"y":[1,2.5]}}', "grown"),
+        ('{"at":{"x":1e+21,"y":[1,3]}}', "diverged"),
+    ]:
+        sent["tool_calls"][0]["function"]["arguments"] = arguments
+        assert ask(talk, user("Move."), sent, result(one, "3"), tools=tools).beginning == beginning
+
+
 def test_dropped_thoughts_start_a_new_row(
     family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
 ) -> None:

@@ -17,6 +17,10 @@ from gymposium_train.serving.model_app import ModelApi
 JSON = {"Content-Type": "application/json"}
 HI: Any = {"role": "user", "content": "hi"}
 CALLED: Any = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "f", "input": {}}]}
+TWO_CALLS: Any = {
+    **CALLED,
+    "content": [{**CALLED["content"][0], "id": name} for name in ("c1", "c2")],
+}
 RESULT: Any = {"type": "tool_result", "tool_use_id": "c1"}
 TOOL: Any = {"name": "f", "input_schema": {"type": "object"}}
 CALL: Any = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
@@ -82,6 +86,18 @@ MESSAGES: list[tuple[Any, str]] = [
     ({"messages": [HI], "output_config": 3}, "output_config: give an object"),
     ({"messages": [HI], "output_config": {"format": "json"}}, "output_config.format: give {"),
     ({"messages": [HI], "n": 2}, "n: 2 is not supported"),
+    ({"messages": [HI], "mcp_servers": [{"url": "x"}]}, "mcp_servers: [{'url': 'x'}] is not supported"),
+    ({"messages": [HI], "tools": [{**TOOL, "description": 3}]}, "tools[0].description: give text"),
+    ({"messages": [HI], "output_config": {"a\n": 1}}, "body: 'output_config.a\\n' is not the name of a field"),
+    ({"messages": [HI], "a b": 1}, "body: 'a b' is not the name of a field"),
+    (
+        {"messages": [HI, TWO_CALLS, {"role": "user", "content": [RESULT, RESULT]}]},
+        "messages[2].content[1].tool_use_id: 'c1' is not the id of an unanswered call. Waiting: c2.",
+    ),
+    (
+        {"messages": [HI, CALLED, {"role": "user", "content": [{**RESULT, "content": False}]}]},
+        "messages[2].content[0].content: give text or a list",
+    ),
     ({"messages": [{"role": "user", "content": "\ud800"}]}, "messages: the text contains half of a surrogate pair"),
 ]
 
@@ -118,11 +134,17 @@ RESPONSES: list[tuple[Any, str]] = [
     (items(HI, {"role": "assistant", "content": "hello"}), "input: the last message is a reply"),
     (items({"type": "item_reference", "id": "rs-1"}), "input[0].type: items are not stored"),
     (items(HI, {"type": "computer_call"}), "input[1].type: 'computer_call' is not supported"),
-    ({"input": "hi", "previous_response_id": "r1"}, "previous_response_id: responses are not stored. Send the whole"),
-    ({"input": "hi", "conversation": "c"}, "conversation: responses are not stored"),
-    ({"input": "hi", "prompt": {"id": "p"}}, "prompt: prompts are not stored"),
-    ({"messages": [HI]}, "messages: send the conversation as input"),
-    ({"input": "hi", "background": True}, "background: responses are not stored"),
+    (
+        {"input": "hi", "previous_response_id": "r1"},
+        "previous_response_id: 'r1' is not supported. Responses are not stored. Send the",
+    ),
+    ({"input": "hi", "conversation": "c"}, "conversation: 'c' is not supported. Responses are not stored"),
+    ({"input": "hi", "prompt": {"id": "p"}}, "prompt: {'id': 'p'} is not supported. Prompts are not stored"),
+    (
+        {"input": "hi", "messages": [HI]},
+        "messages: [{'role': 'user', 'content': 'hi'}] is not supported. Send the conversation as",
+    ),
+    ({"input": "hi", "background": True}, "background: True is not supported. Responses are not stored"),
     ({"input": "hi", "instructions": [HI]}, "instructions: give text"),
     ({"input": "hi", "max_output_tokens": 0}, "max_output_tokens: 0 is not a positive whole number"),
     ({"input": "hi", "stream": 1}, "stream: 1 is invalid"),
@@ -137,6 +159,15 @@ RESPONSES: list[tuple[Any, str]] = [
     ({"input": "hi", "text": "json"}, "text: give an object"),
     ({"input": "hi", "reasoning": "high"}, "reasoning: give an object"),
     ({"input": "hi", "include": "all"}, "include: give a list"),
+    ({"input": "hi", "include": ["x", 3]}, "include[1]: give text"),
+    ({"input": "hi", "metadata": "x"}, "metadata: give an object"),
+    ({"input": "hi", "tools": [{**FUNCTION, "description": 3}]}, "tools[0].description: give text"),
+    (
+        items(
+            HI, CALL, {**CALL, "call_id": "c2"}, *[{"type": "function_call_output", "call_id": "c1", "output": ""}] * 2
+        ),
+        "input[4].call_id: 'c1' is not the id of an unanswered call. Waiting: c2.",
+    ),
     ({"input": "\ud800"}, "input: the text contains half of a surrogate pair"),
 ]
 

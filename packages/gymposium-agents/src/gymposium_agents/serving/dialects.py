@@ -7,12 +7,19 @@ the parameters, and all sessions, tokens and retries are the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from gymposium.http.requests import RequestRefusal, format_openai_error
 from gymposium_agents.serving.replies import ChatStream, StreamPart
-from gymposium_agents.serving.requests import BadRequest, CompletionRequest, check_unicode, format_value
+from gymposium_agents.serving.requests import PARAMETERS, BadRequest, CompletionRequest, Parameter, format_value
+
+SAMPLING: Mapping[str, Parameter] = {
+    name: parameter
+    for name, parameter in PARAMETERS.items()
+    if parameter.policy == "refused" or name in ("temperature", "top_k", "top_logprobs", "top_p")
+}
+"""Fields with the same policy in all dialects."""
 
 
 class RequestReader(Protocol):
@@ -53,10 +60,12 @@ CHAT = Dialect(CompletionRequest.read, lambda request, answer: answer, ChatStrea
 class Translation:
     """A request, translated field by field to the body of a chat completion."""
 
+    overridden: tuple[str, ...]
+    """The request's fields that the run overrides."""
     names: dict[str, str]
     """The request's own name for each translated field."""
     body: dict[str, Any] = field(default_factory=dict)
-    """The translated parameters."""
+    """The translated fields other than messages and tools."""
     messages: list[dict[str, Any]] = field(default_factory=list)
     tools: list[dict[str, Any]] = field(default_factory=list)
 
@@ -77,31 +86,35 @@ class Translation:
         calls.append(call)
 
     def add_tool(self, where: str, tool: Mapping[str, Any], parameters: str) -> None:
-        """Add a tool whose schema the request has in the field `parameters`."""
+        """Add a tool whose schema the request has in the field `parameters`. Raises `BadRequest` if its description is
+        not text."""
+        if tool.get("description") is not None:
+            read_string(f"{where}.description", tool["description"])
         place = f"tools[{len(self.tools)}].function"
         self.names.update({place: where, f"{place}.parameters": f"{where}.{parameters}"})
         function = {name: tool[name] for name in ("name", "description", "strict") if name in tool}
         self.tools.append({"type": "function", "function": {**function, "parameters": tool.get(parameters)}})
 
-    def read(self, *, strict: bool) -> CompletionRequest:
-        """Read the translated request, with the request's own names for overridden fields and in errors. Raises
-        `BadRequest`."""
+    def build(self) -> CompletionRequest:
+        """Build the translated request. Raises `BadRequest`, with the request's own names of fields."""
         body = {**self.body, "messages": self.messages, "tools": self.tools}
         try:
-            read = CompletionRequest.read(body, strict=strict)
+            return CompletionRequest.build(body, self.overridden)
         except BadRequest as error:
             raise error.rename_field(self.names) from None
-        return replace(read, overridden=tuple(self.names.get(name, name) for name in read.overridden))
 
 
-def read_body(body: Any, example: str) -> dict[str, Any]:
-    """Return the fields of a body that are not null. Raises `BadRequest` if it is no object, or has text that is not
-    Unicode. `example` is the field that it must have."""
-    if not isinstance(body, Mapping):
-        raise BadRequest("body", f"give a JSON object with the field {example}, not {format_value(body)}.")
-    given = {name: value for name, value in body.items() if value is not None}
-    for name, value in given.items():
-        check_unicode(name, value)
+def flatten_object(given: dict[str, Any], name: str) -> None:
+    """Replace a field with an object by the object's fields that are not null, named `name.field`. Raises `BadRequest`
+    if it is no object."""
+    options = read_object(name, given.pop(name, {}))
+    given.update({f"{name}.{option}": value for option, value in options.items() if value is not None})
+
+
+def read_object(where: str, given: Any) -> Mapping[str, Any]:
+    """Return an object. Raises `BadRequest` for anything else."""
+    if not isinstance(given, Mapping):
+        raise BadRequest(where, f"give an object, not {format_value(given)}.")
     return given
 
 

@@ -8,12 +8,12 @@ several agents and summarized histories therefore find their own beginnings, and
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal
+from typing import Any, Literal
 
-from gymposium.tasks.tools import Tool
+from gymposium.tasks.tools import Call, Tool
 from gymposium_agents.chat.chat import Chat, Rendering
 from gymposium_agents.chat.tokens import Message, Tokens, TurnTokens
 from gymposium_agents.serving.replies import ParsedReply
@@ -142,8 +142,21 @@ def _compute_digests(messages: Iterable[Message], tools: Sequence[Tool]) -> tupl
 
 def _compute_digest(before: str, message: Message) -> str:
     """Return the digest of a conversation, given the digest before its last message. White space around a reply is
-    ignored, because some clients remove it."""
+    ignored, because some clients remove it. So are the order of keys and the form of numbers in arguments: JavaScript
+    writes 1.0 as 1, and Go sorts keys."""
     role, content = message["role"], message["content"]
-    calls = [call.json for call in message.get("tool_calls", ())]
+    calls = [Call(call.name, _canonicalize(call.arguments)).json for call in message.get("tool_calls", ())]
     canonical = [before, role, content.strip() if role == "assistant" else content, calls]
     return sha256(json.dumps(canonical).encode()).hexdigest()
+
+
+def _canonicalize(value: Any) -> Any:
+    """Return a value of JSON with sorted keys, and with integers in place of equal floating-point numbers."""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case Mapping():
+            return {name: _canonicalize(value[name]) for name in sorted(value)}
+        case list():
+            return [*map(_canonicalize, value)]
+    return value

@@ -8,28 +8,47 @@ from typing import Any
 
 from gymposium.http.requests import RequestRefusal
 from gymposium_agents.serving.dialects import (
+    SAMPLING,
     Dialect,
     Translation,
+    flatten_object,
     join_texts,
     make_type_error,
-    read_body,
     read_parts,
     read_string,
 )
 from gymposium_agents.serving.replies import Begun, StreamPart, format_event
-from gymposium_agents.serving.requests import BadRequest, CompletionRequest, format_value, read_list
-
-LABELS = frozenset(
-    "cache_control context_management diagnostics inference_geo metadata service_tier speed user_profile_id".split()
+from gymposium_agents.serving.requests import (
+    HONORED,
+    UNKNOWN,
+    BadRequest,
+    CompletionRequest,
+    Parameter,
+    check_parameters,
+    format_value,
+    read_body,
+    read_list,
 )
-"""Fields that never affect replies."""
-NAMES = {
-    "stop": "stop_sequences",
-    "response_format": "output_config.format",
-    "reasoning_effort": "output_config.effort",
-    "parallel_tool_calls": "tool_choice.disable_parallel_tool_use",
-}
+
+NAMES = {"stop": "stop_sequences"}
 """The names of the fields of chat completions, where they differ."""
+PARAMETERS: Mapping[str, Parameter] = {
+    **SAMPLING,
+    **dict.fromkeys("max_tokens messages stop_sequences stream system tools".split(), HONORED),
+    # labels, which never affect replies
+    **dict.fromkeys(
+        "cache_control diagnostics inference_geo metadata model service_tier speed user_profile_id "
+        "workspace_id".split(),
+        HONORED,
+    ),
+    "tool_choice": Parameter("overridden", ({"type": "auto"}, {"type": "none"})),
+    "tool_choice.disable_parallel_tool_use": Parameter("overridden", (False,)),
+    "output_config.format": Parameter("overridden"),
+    "context_management": Parameter("overridden", ({}, {"edits": []})),
+    **dict.fromkeys(("container", "output_config.effort", "thinking"), UNKNOWN),
+    "mcp_servers": Parameter("refused", ([],), fix="Call their tools in the client, and give them as tools."),
+}
+"""The fields of a request. Unknown fields are overridden, and refused by strict servers."""
 _USER = ("text", "tool_result")
 _ASSISTANT = ("text", "tool_use", "thinking", "redacted_thinking")
 _ERRORS = {
@@ -44,21 +63,23 @@ _ERRORS = {
 
 def read_request(body: Any, *, strict: bool = False) -> CompletionRequest:
     """Read a request for a message, or for the number of its tokens. Raises `BadRequest`."""
-    given = {name: value for name, value in read_body(body, "messages").items() if name not in LABELS}
-    translation = Translation({**NAMES})
+    given = read_body(body, "messages")
+    flatten_object(given, "output_config")
+    _split_choice(given)
+    translation = Translation(check_parameters(given, PARAMETERS, strict=strict), {**NAMES})
     if "system" in given:
-        text = join_texts("system", given.pop("system"), ("text",))
+        text = join_texts("system", given["system"], ("text",))
         translation.add_message("system", {"role": "system", "content": text})
-    for number, message in enumerate(read_list("messages", given.pop("messages", None))):
+    for number, message in enumerate(read_list("messages", given.get("messages"))):
         _read_message(f"messages[{number}]", message, translation)
-    for number, tool in enumerate(read_list("tools", given.pop("tools", []))):
+    for number, tool in enumerate(read_list("tools", given.get("tools", []))):
         _read_tool(f"tools[{number}]", tool, translation)
-    if "stop_sequences" in given:
-        given["stop"] = given.pop("stop_sequences")
-    _read_choice(given)
-    _read_output(given)
-    translation.body = given
-    return translation.read(strict=strict)
+    _check_format(given.get("output_config.format"))
+    for name in ("max_tokens", "stop", "stream"):
+        if (own := NAMES.get(name, name)) in given:
+            translation.body[name] = given[own]
+    translation.body["tool_choice"] = _read_choice(given.get("tool_choice", {"type": "auto"}))
+    return translation.build()
 
 
 def _read_message(where: str, given: Any, translation: Translation) -> None:
@@ -79,9 +100,9 @@ def _read_message(where: str, given: Any, translation: Translation) -> None:
 def _read_user_blocks(where: str, content: Any, translation: Translation) -> None:
     """Translate tool results to messages of their own, and adjacent texts to one message."""
     message: dict[str, Any] | None = None
-    for place, block in read_parts(where, content, ("text",)):
+    for place, block in read_parts(where, content, ("text",)) or [(where, {"type": "text", "text": ""})]:
         if block["type"] == "tool_result":
-            text = join_texts(f"{place}.content", block.get("content") or "", ("text",))
+            text = join_texts(f"{place}.content", "" if block.get("content") is None else block["content"], ("text",))
             result = {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": text}
             translation.add_message(place, result, tool_call_id=f"{place}.tool_use_id")
             message = None
@@ -127,40 +148,33 @@ def _read_tool(where: str, given: Any, translation: Translation) -> None:
             raise BadRequest(where, f"give {form}, not {format_value(given)}.")
 
 
-def _read_choice(given: dict[str, Any]) -> None:
-    """Translate `tool_choice`."""
-    if "tool_choice" not in given:
-        return
-    choice = given["tool_choice"]
-    match choice:
+def _split_choice(given: dict[str, Any]) -> None:
+    """Move the flag in `tool_choice` to a field of its own, because its policy differs."""
+    match given.get("tool_choice"):
+        case {"disable_parallel_tool_use": flag, **choice}:
+            given["tool_choice"] = choice
+            if flag is not None:
+                given["tool_choice.disable_parallel_tool_use"] = flag
+
+
+def _read_choice(given: Any) -> str:
+    """Translate `tool_choice`. Raises `BadRequest` for an unknown choice."""
+    match given:
         case {"type": "auto" | "none" as name}:
-            given["tool_choice"] = name
-        case {"type": "any"}:
-            given["tool_choice"] = "required"
-        case {"type": "tool", "name": str(name)}:
-            given["tool_choice"] = {"type": "function", "function": {"name": name}}
-        case _:
-            form = '{"type": "auto"}, {"type": "any"}, {"type": "tool", "name": "…"} or {"type": "none"}'
-            raise BadRequest("tool_choice", f"give {form}, not {format_value(choice)}.")
-    if choice.get("disable_parallel_tool_use"):
-        given["parallel_tool_calls"] = False
+            return str(name)
+        case {"type": "any"} | {"type": "tool", "name": str()}:
+            return "required"
+    form = '{"type": "auto"}, {"type": "any"}, {"type": "tool", "name": "…"} or {"type": "none"}'
+    raise BadRequest("tool_choice", f"give {form}, not {format_value(given)}.")
 
 
-def _read_output(given: dict[str, Any]) -> None:
-    """Translate `output_config`."""
-    config = given.pop("output_config", {})
-    if not isinstance(config, Mapping):
-        raise BadRequest("output_config", f"give an object with a format or an effort, not {format_value(config)}.")
-    if config.get("effort") is not None:
-        given["reasoning_effort"] = config["effort"]
-    match config.get("format"):
-        case None:
-            pass
-        case {"type": "json_schema", "schema": Mapping() as schema}:
-            given["response_format"] = {"type": "json_schema", "json_schema": {"schema": schema}}
-        case other:
-            form = '{"type": "json_schema", "schema": {…}}'
-            raise BadRequest("output_config.format", f"give {form}, not {format_value(other)}.")
+def _check_format(given: Any) -> None:
+    """Raise `BadRequest` for an unknown format of replies."""
+    match given:
+        case None | {"type": "json_schema", "schema": Mapping()}:
+            return
+    form = '{"type": "json_schema", "schema": {…}}'
+    raise BadRequest("output_config.format", f"give {form}, not {format_value(given)}.")
 
 
 def make_answer(request: CompletionRequest, answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,7 +199,7 @@ def _make_message(head: Mapping[str, Any], prompt: int) -> dict[str, Any]:
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-        "usage": {"input_tokens": prompt, "output_tokens": 0},
+        "usage": _make_usage(prompt, 0, 0),
     }
 
 
@@ -202,9 +216,20 @@ def _list_calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _count_usage(answer: Mapping[str, Any]) -> dict[str, int]:
+def _count_usage(answer: Mapping[str, Any]) -> dict[str, Any]:
     usage = answer["usage"]
-    return {"input_tokens": usage["prompt_tokens"], "output_tokens": usage["completion_tokens"]}
+    thoughts = usage["completion_tokens_details"]["reasoning_tokens"]
+    return _make_usage(usage["prompt_tokens"], usage["completion_tokens"], thoughts)
+
+
+def _make_usage(prompt: int, completion: int, thoughts: int) -> dict[str, Any]:
+    return {
+        "input_tokens": prompt,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 0,
+        "output_tokens": completion,
+        "output_tokens_details": {"thinking_tokens": thoughts},
+    }
 
 
 def _find_stop(choice: Mapping[str, Any]) -> dict[str, str | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from gymposium.http.requests import RequestRefusal, format_openai_error
@@ -87,7 +88,7 @@ def make_answer(
     }
     if request.stop and (stop := _find_stop(request, chat, chat.read(completion.ids))[1]) is not None:
         choice["stop_reason"] = stop
-    usage = count_usage(prompt, completion)
+    usage = count_usage(prompt, completion, count_thoughts(chat, said, completion))
     return {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
 
 
@@ -96,9 +97,9 @@ def format_message(said: ParsedReply, name: str) -> dict[str, Any]:
     calls = said.message.get("tool_calls", ())
     message: dict[str, Any] = {"role": "assistant", "content": said.message["content"] or (None if calls else "")}
     message["refusal"] = None
-    if said.thoughts:
-        start, end, _ = find_leading_thoughts(said.thoughts) or (0, None, 0)
-        message["reasoning_content"] = said.thoughts[start:end].strip()
+    start, end, _ = find_leading_thoughts(said.thoughts) or (0, None, 0)
+    if thoughts := said.thoughts[start:end].strip():
+        message["reasoning_content"] = thoughts
     if calls:
         message["tool_calls"] = [
             {
@@ -111,10 +112,23 @@ def format_message(said: ParsedReply, name: str) -> dict[str, Any]:
     return message
 
 
-def count_usage(prompt: int, completion: Completion) -> dict[str, int]:
-    """Return the token counts."""
+def count_usage(prompt: int, completion: Completion, thoughts: int) -> dict[str, Any]:
+    """Return the token counts. `thoughts` is the number of the reply's tokens that are thoughts."""
     sampled = len(completion.ids)
-    return {"prompt_tokens": prompt, "completion_tokens": sampled, "total_tokens": prompt + sampled}
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": sampled,
+        "total_tokens": prompt + sampled,
+        "completion_tokens_details": {"reasoning_tokens": thoughts},
+    }
+
+
+def count_thoughts(chat: Chat, said: ParsedReply, completion: Completion) -> int:
+    """Return the number of the reply's tokens that are thoughts, including their delimiters."""
+    if not said.thoughts:
+        return 0
+    begins = accumulate(map(len, chat.pieces(completion.ids)), initial=len(chat.opened))
+    return sum(begin < len(said.thoughts) for begin, _ in zip(begins, completion.ids))
 
 
 def list_logprobs(chat: Chat, completion: Completion) -> list[dict[str, Any]]:
@@ -161,7 +175,8 @@ class ChatStream:
 
     def _make_chunk(self, delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
         choice = {"index": 0, "delta": dict(delta), "finish_reason": finish, "logprobs": None}
-        return {**self._head, "object": "chat.completion.chunk", "choices": [choice]}
+        usage = {"usage": None} if self._usage else {}
+        return {**self._head, "object": "chat.completion.chunk", "choices": [choice], **usage}
 
 
 def format_event(data: Any, name: str | None = None) -> str:

@@ -12,7 +12,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gymposium.http.requests import RequestRefusal
@@ -38,15 +38,22 @@ class Parameter:
     """Why the field is refused, and what to change."""
 
 
-_RUN = Parameter("overridden", strict=True)
+HONORED = Parameter("honored")
+"""A field that has its effect, or a label, which never affects replies."""
+UNKNOWN = Parameter("overridden", strict=True)
 """A field that would change the distribution of replies, or is unknown. The run's own setting holds."""
+LABELS: Mapping[str, Parameter] = dict.fromkeys(
+    "metadata model prompt_cache_key prompt_cache_options prompt_cache_retention safety_identifier service_tier store "
+    "user".split(),
+    HONORED,
+)
+"""The labels in OpenAI's protocols."""
 PARAMETERS: Mapping[str, Parameter] = {
     **dict.fromkeys(
-        "logprobs max_completion_tokens max_tokens messages stop stream stream_options tools".split()
-        # labels, which never affect replies
-        + "metadata model prompt_cache_key prompt_cache_retention safety_identifier service_tier store user".split(),
-        Parameter("honored"),
+        "logprobs max_completion_tokens max_tokens messages stop stream stream_options tools".split(), HONORED
     ),
+    **LABELS,
+    "moderation": Parameter("overridden"),
     "temperature": Parameter("overridden"),
     "seed": Parameter("overridden"),
     "parallel_tool_calls": Parameter("overridden", (True,)),
@@ -59,7 +66,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "frequency_penalty": Parameter("overridden", (0,), strict=True),
     "presence_penalty": Parameter("overridden", (0,), strict=True),
     "top_logprobs": Parameter("overridden", (0,), strict=True),
-    **dict.fromkeys("prediction reasoning_effort verbosity web_search_options".split(), _RUN),
+    **dict.fromkeys("prediction reasoning_effort verbosity web_search_options".split(), UNKNOWN),
     "n": Parameter("refused", (1,), fix="Each request gets one reply. Send several requests."),
     "best_of": Parameter("refused", (1,), fix="Each request gets one reply. Send several requests."),
     "logit_bias": Parameter("refused", ({},), fix="The model would learn from wrong probabilities. Omit it."),
@@ -77,8 +84,8 @@ TOOLS_SECONDS = 10.0
 """Time limit for checking the schemas of a request's tools, in seconds. A request that takes longer is rejected."""
 MOST_MESSAGES = 4096
 """Maximum number of messages."""
-MOST_STOPS = 4
-"""Maximum number of texts in `stop`, as in OpenAI's API."""
+MOST_STOPS = 16
+"""Maximum number of texts in `stop`. OpenAI's API allows 4, and others more."""
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 """The roles of a request, mapped to those of chat templates."""
 
@@ -119,16 +126,22 @@ class CompletionRequest:
     """Whether the answer lists the log-probabilities of the reply's tokens."""
     overridden: tuple[str, ...] = ()
     """The fields that the run overrides, for the answer's header."""
+    repeated: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the request that the answer repeats, in dialects that do so."""
 
     @classmethod
     def read(cls, body: Any, *, strict: bool = False) -> CompletionRequest:
         """Read the request in a JSON body. With `strict`, fields that would change the distribution of replies are
         refused, not overridden. Raises `BadRequest` for a missing, invalid or refused field."""
-        if not isinstance(body, Mapping):
-            raise BadRequest("body", f"give a JSON object with the field messages, not {format_value(body)}.")
-        given = {name: value for name, value in body.items() if value is not None}
+        given = read_body(body, "messages")
         overridden = check_parameters(given, PARAMETERS, strict=strict)
         _check_format(given.get("response_format", {"type": "text"}))
+        return cls.build(given, overridden)
+
+    @classmethod
+    def build(cls, given: Mapping[str, Any], overridden: tuple[str, ...]) -> CompletionRequest:
+        """Build the request from the honored fields, whose policies are checked. Raises `BadRequest` for a missing or
+        invalid field."""
         limits = [_read_count(name, given[name]) for name in ("max_tokens", "max_completion_tokens") if name in given]
         options = given.get("stream_options", {})
         if not isinstance(options, Mapping):
@@ -155,6 +168,14 @@ class CompletionRequest:
         )
 
 
+def read_body(body: Any, example: str) -> dict[str, Any]:
+    """Return the fields of a body that are not null. Raises `BadRequest` if it is no object. `example` is a field that
+    it must have."""
+    if not isinstance(body, Mapping):
+        raise BadRequest("body", f"give a JSON object with the field {example}, not {format_value(body)}.")
+    return {name: value for name, value in body.items() if value is not None}
+
+
 def check_parameters(given: Mapping[str, Any], parameters: Mapping[str, Parameter], *, strict: bool) -> tuple[str, ...]:
     """Return the fields of a request that the run overrides. Raises `BadRequest` for a refused field, and for text that
     is not Unicode."""
@@ -163,8 +184,8 @@ def check_parameters(given: Mapping[str, Any], parameters: Mapping[str, Paramete
         if re.fullmatch(r"[\w.-]{1,64}", name, re.ASCII) is None:
             raise BadRequest("body", f"{ascii(name)[:80]} is not the name of a field. Omit it.")
         check_unicode(name, value)
-        parameter = parameters.get(name, _RUN)
-        if parameter.policy == "honored" or value in parameter.neutral:
+        parameter = parameters.get(name, UNKNOWN)
+        if parameter.policy == "honored" or _is_neutral(value, parameter):
             continue
         if parameter.policy == "refused":
             raise BadRequest(name, f"{format_value(value)} is not supported. {parameter.fix}")
@@ -178,6 +199,11 @@ def check_parameters(given: Mapping[str, Any], parameters: Mapping[str, Paramete
     if sum(name not in parameters for name in overridden) > MOST_UNKNOWN:
         raise BadRequest("body", f"more than {MOST_UNKNOWN} fields are unknown. Omit them.")
     return tuple(overridden)
+
+
+def _is_neutral(value: Any, parameter: Parameter) -> bool:
+    """Return whether a value asks for what the run does anyway. In JSON, unlike in Python, `true` is not 1."""
+    return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in parameter.neutral)
 
 
 def _check_format(given: Any) -> None:
@@ -222,11 +248,12 @@ def _read_messages(given: Sequence[Any]) -> tuple[Message, ...]:
         message: Message = {"role": role, "content": _read_text(f"{where}.content", one.get("content"))}
         if role == "tool":
             name = one.get("tool_call_id")
-            if name not in waiting:
+            unanswered = [one for one in waiting if one not in results]
+            if name not in unanswered:
                 raise BadRequest(
                     f"{where}.tool_call_id",
                     f"{format_value(name)} is not the id of an unanswered call. Waiting: "
-                    f"{', '.join(waiting) or 'none'}.",
+                    f"{', '.join(unanswered) or 'none'}.",
                 )
             results[name] = message
             if len(results) == len(waiting):

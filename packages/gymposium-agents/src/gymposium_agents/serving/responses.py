@@ -3,42 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gymposium.http.requests import RequestRefusal, format_openai_error
 from gymposium_agents.serving.dialects import (
+    SAMPLING,
     Dialect,
     Translation,
+    flatten_object,
     join_texts,
     make_type_error,
-    read_body,
+    read_object,
     read_parts,
     read_string,
 )
 from gymposium_agents.serving.replies import Begun, StreamPart, format_event
-from gymposium_agents.serving.requests import BadRequest, CompletionRequest, format_value, read_list
+from gymposium_agents.serving.requests import (
+    HONORED,
+    LABELS,
+    UNKNOWN,
+    BadRequest,
+    CompletionRequest,
+    Parameter,
+    check_parameters,
+    format_value,
+    read_body,
+    read_list,
+)
 
-LABELS = frozenset("client_metadata max_tool_calls stream_options truncation".split())
-"""Fields that never affect replies, and that chat completions lack."""
-NAMES = {
-    "messages": "input",
-    "max_tokens": "max_output_tokens",
-    "response_format": "text.format",
-    "verbosity": "text.verbosity",
-    "reasoning_effort": "reasoning.effort",
-}
+NAMES = {"messages": "input", "max_tokens": "max_output_tokens", "response_format": "text.format"}
 """The names of the fields of chat completions, where they differ."""
 _STATELESS = (
-    "responses are not stored. Send the whole conversation as the input of each request: the earlier input, the output "
+    "Responses are not stored. Send the whole conversation as the input of each request: the earlier input, the output "
     "items of each response, and the new items."
 )
-_STORED = {
-    "previous_response_id": _STATELESS,
-    "conversation": _STATELESS,
-    "prompt": "prompts are not stored. Send instructions and input.",
-    "messages": "send the conversation as input.",
+PARAMETERS: Mapping[str, Parameter] = {
+    **SAMPLING,
+    **dict.fromkeys("include input instructions max_output_tokens stream tools".split(), HONORED),
+    **LABELS,
+    **dict.fromkeys("client_metadata max_tool_calls stream_options".split(), HONORED),  # labels, too
+    **dict.fromkeys(
+        ("context_management", "moderation", "reasoning.summary", "reasoning.generate_summary"), Parameter("overridden")
+    ),
+    **dict.fromkeys(("reasoning.context", "reasoning.effort", "reasoning.mode", "text.verbosity"), UNKNOWN),
+    "parallel_tool_calls": Parameter("overridden", (True,)),
+    "text.format": Parameter("overridden", ({"type": "text"},)),
+    "tool_choice": Parameter("overridden", ("auto", "none")),
+    "truncation": Parameter("overridden", ("disabled",)),
+    "background": Parameter("refused", (False,), fix="Responses are not stored. Wait for the response, or stream it."),
+    "previous_response_id": Parameter("refused", fix=_STATELESS),
+    "conversation": Parameter("refused", fix=_STATELESS),
+    "prompt": Parameter("refused", fix="Prompts are not stored. Send instructions and input."),
+    "messages": Parameter("refused", fix="Send the conversation as input."),
 }
-"""Why fields are refused, and what to send instead."""
+"""The fields of a request. Unknown fields are overridden, and refused by strict servers."""
 _TEXTS = ("input_text", "output_text", "text")
 _ITEMS = ("message", "function_call", "function_call_output", "reasoning")
 LOGPROBS = "message.output_text.logprobs"
@@ -47,31 +66,32 @@ LOGPROBS = "message.output_text.logprobs"
 
 def read_request(body: Any, *, strict: bool = False) -> CompletionRequest:
     """Read a request for a response. Raises `BadRequest`."""
-    given = {name: value for name, value in read_body(body, "input").items() if name not in LABELS}
-    for name, why in _STORED.items():
-        if name in given:
-            raise BadRequest(name, why)
-    if given.pop("background", False) is not False:
-        raise BadRequest("background", "responses are not stored. Omit it and wait for the response, or stream it.")
-    translation = Translation({**NAMES})
+    given = read_body(body, "input")
+    for name in ("reasoning", "text"):
+        flatten_object(given, name)
+    translation = Translation(check_parameters(given, PARAMETERS, strict=strict), {**NAMES})
     if "instructions" in given:
-        text = read_string("instructions", given.pop("instructions"))
+        text = read_string("instructions", given["instructions"])
         translation.add_message("instructions", {"role": "system", "content": text})
-    _read_input(given.pop("input", None), translation)
-    for number, tool in enumerate(read_list("tools", given.pop("tools", []))):
+    _read_input(given.get("input"), translation)
+    for number, tool in enumerate(read_list("tools", given.get("tools", []))):
         _read_tool(f"tools[{number}]", tool, translation)
-    if "max_output_tokens" in given:
-        given["max_tokens"] = given.pop("max_output_tokens")
-    match given.get("tool_choice"):
-        case {"type": "function", "name": str(name)}:
-            given["tool_choice"] = {"type": "function", "function": {"name": name}}
-    given["logprobs"] = LOGPROBS in read_list("include", given.pop("include", []))
-    _read_text_options(given)
-    reasoning = _read_object("reasoning", given.pop("reasoning", {}))
-    if reasoning.get("effort") is not None:
-        given["reasoning_effort"] = reasoning["effort"]
-    translation.body = given
-    return translation.read(strict=strict)
+    _check_format(given.get("text.format"))
+    for name in ("max_tokens", "stream"):
+        if (own := NAMES.get(name, name)) in given:
+            translation.body[name] = given[own]
+    choice = _read_choice(given.get("tool_choice", "auto"))
+    included = [
+        read_string(f"include[{n}]", one) for n, one in enumerate(read_list("include", given.get("include", [])))
+    ]
+    translation.body.update(tool_choice=choice, logprobs=LOGPROBS in included)
+    repeated = {
+        "instructions": given.get("instructions"),
+        "metadata": read_object("metadata", given.get("metadata", {})),
+        "max_output_tokens": given.get("max_output_tokens"),
+        "tool_choice": "none" if choice == "none" else "auto",
+    }
+    return replace(translation.build(), repeated=repeated)
 
 
 def _read_input(given: Any, translation: Translation) -> None:
@@ -84,7 +104,7 @@ def _read_input(given: Any, translation: Translation) -> None:
     """Whether a call belongs to the last message."""
     for number, item in enumerate(given):
         where = f"input[{number}]"
-        if not isinstance(item, Mapping) or not isinstance(kind := item.get("type", "message"), str):
+        if not isinstance(item, Mapping) or not isinstance(kind := item.get("type") or "message", str):
             raise BadRequest(where, f"give an object with a type ({', '.join(_ITEMS)}), not {format_value(item)}.")
         match kind:
             case "message":
@@ -145,28 +165,21 @@ def _read_tool(where: str, given: Any, translation: Translation) -> None:
             raise BadRequest(where, f"give {form}, not {format_value(given)}.")
 
 
-def _read_text_options(given: dict[str, Any]) -> None:
-    """Translate `text`."""
-    options = _read_object("text", given.pop("text", {}))
-    if options.get("verbosity") is not None:
-        given["verbosity"] = options["verbosity"]
-    match options.get("format"):
-        case None:
-            pass
-        case {"type": "text" | "json_object"} as form:
-            given["response_format"] = form
-        case {"type": "json_schema", "schema": Mapping()} as form:
-            schema = {name: value for name, value in form.items() if name != "type"}
-            given["response_format"] = {"type": "json_schema", "json_schema": schema}
-        case other:
-            why = f"give the type text, json_object, or json_schema with a schema, not {format_value(other)}."
-            raise BadRequest("text.format", why)
-
-
-def _read_object(where: str, given: Any) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
-        raise BadRequest(where, f"give an object, not {format_value(given)}.")
+def _read_choice(given: Any) -> Any:
+    """Translate `tool_choice`."""
+    match given:
+        case {"type": "function", "name": str(name)}:
+            return {"type": "function", "function": {"name": name}}
     return given
+
+
+def _check_format(given: Any) -> None:
+    """Raise `BadRequest` for an unknown format of replies."""
+    match given:
+        case None | {"type": "text" | "json_object"} | {"type": "json_schema", "schema": Mapping()}:
+            return
+    why = f"give the type text, json_object, or json_schema with a schema, not {format_value(given)}."
+    raise BadRequest("text.format", why)
 
 
 def make_answer(request: CompletionRequest, answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,7 +188,7 @@ def make_answer(request: CompletionRequest, answer: Mapping[str, Any]) -> dict[s
     message = choice["message"]
     status = "incomplete" if choice["finish_reason"] == "length" else "completed"
     calls = _list_calls(answer, status)
-    items = [_make_reasoning(answer, message["reasoning_content"], status)] if "reasoning_content" in message else []
+    items = [_make_reasoning(answer, message["reasoning_content"])] if "reasoning_content" in message else []
     if message["content"] or not calls:
         logprobs = [] if choice["logprobs"] is None else choice["logprobs"]["content"]
         items.append(_make_message(answer, status, [_make_text(message["content"], logprobs)]))
@@ -186,9 +199,9 @@ def make_answer(request: CompletionRequest, answer: Mapping[str, Any]) -> dict[s
         "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
         "usage": {
             "input_tokens": usage["prompt_tokens"],
-            "input_tokens_details": {"cached_tokens": 0},
+            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
             "output_tokens": usage["completion_tokens"],
-            "output_tokens_details": {"reasoning_tokens": 0},
+            "output_tokens_details": usage["completion_tokens_details"],
             "total_tokens": usage["total_tokens"],
         },
     }
@@ -207,15 +220,22 @@ def _make_response(head: Mapping[str, Any], request: CompletionRequest, status: 
         "incomplete_details": None,
         "output": [],
         "tools": tools,
-        "tool_choice": "auto",
         "parallel_tool_calls": True,
         "usage": None,
+        "temperature": None,
+        "top_p": 1.0,
+        "text": {"format": {"type": "text"}},
+        "truncation": "disabled",
+        "background": False,
+        "store": False,
+        "previous_response_id": None,
+        **request.repeated,
     }
 
 
-def _make_reasoning(head: Mapping[str, Any], thoughts: str, status: str) -> dict[str, Any]:
+def _make_reasoning(head: Mapping[str, Any], thoughts: str) -> dict[str, Any]:
     content = [{"type": "reasoning_text", "text": thoughts}]
-    return {"type": "reasoning", "id": f"rs-{head['id']}", "summary": [], "content": content, "status": status}
+    return {"type": "reasoning", "id": f"rs-{head['id']}", "summary": [], "content": content, "status": "completed"}
 
 
 def _make_message(head: Mapping[str, Any], status: str, content: list[dict[str, Any]]) -> dict[str, Any]:
@@ -292,7 +312,7 @@ class ResponseStream:
         return self._format("error", **fields, error=error)
 
     def _write_reasoning(self, thoughts: str) -> Iterator[str]:
-        item = _make_reasoning(self._head, thoughts, "completed")
+        item = _make_reasoning(self._head, thoughts)
         (whole,) = item["content"]
         place = self._locate(item)
         yield self._format(
