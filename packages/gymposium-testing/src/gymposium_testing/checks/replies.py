@@ -97,10 +97,11 @@ def illegal_moves_change_nothing(game: Game, seed: int = 0, effort: Effort = NOR
                 where=describe_position(match),
                 fix="check every move before drawing or changing anything.",
             )
-        takes_all = game.spec.free_text and not game.spec.tools
-        for seat in () if takes_all else match.to_move():
-            _check_refusals(match, seat)
-        if takes_all and match.to_move():
+        takes_text = [match.legal_moves(seat) is None and not game.spec.tools for seat in match.to_move()]
+        for seat, takes_all in zip(match.to_move(), takes_text, strict=True):
+            if not takes_all:
+                _check_refusals(match, seat)
+        if takes_text and all(takes_text):
             _check_acceptance(match)
 
 

@@ -128,9 +128,9 @@ def make_example_prompts(game: Game, style: Style, reply: str) -> list[str]:
             for seat in seats:
                 observation = match.observe(seat, style)
                 prompts.setdefault(seat, write(observation))
-                if observation.legal_moves is None:
+                if observation.legal_moves is None and not game.spec.talk:
                     return [prompts.get(seat, "") for seat in range(game.seats)]
-                moves[seat] = rng.choice(observation.legal_moves)
+                moves[seat] = rng.choice(observation.legal_moves or PHRASES)
             match.apply(moves)
     return [
         prompts.get(seat, f"This seat had no turn in {_MATCHES} matches of random moves.") for seat in range(game.seats)

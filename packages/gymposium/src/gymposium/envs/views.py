@@ -96,7 +96,7 @@ class Views:
         Keys:
 
         - `seat`
-        - `legal_moves`, except in free-text games
+        - `legal_moves`, except in free-text games; in games with talk None where the seat speaks
         - `tools`, in games with tools, in the format of OpenAI's API and chat templates
         - `reading`, for the seat's first reply after the first `since` turns
         - `result`, after the end
@@ -104,7 +104,7 @@ class Views:
         info: dict[str, Any] = {"seat": seat}
         if self._tools:
             info["tools"] = [tool.as_function for tool in self._tools]
-        if self._listed:  # in the order of the set bits of the mask
+        if self._listed or self.game.spec.talk:  # in the order of the set bits of the mask
             ask = table.asks.get(seat)
             info["legal_moves"] = [] if ask is None else ask.legal_moves
         if since is not None:

@@ -13,11 +13,15 @@ from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.tools import format_calls, list_tools
 from gymposium.tasks.tools.random_calls import make_random_call
 
+PHRASES = ("Hello.", "I agree.", "No.", "Let us work together.", "I do not believe you.", "What do you want?")
+"""What a random player says."""
+
 
 class RandomPlayer:
     """A player that draws uniformly random legal moves from the seat's random stream.
 
-    In a game with tools, it calls a random tool with random arguments, using words from its prompt."""
+    In a game with tools, it calls a random tool with random arguments, using words from its prompt. Where seats speak,
+    it says one of `PHRASES`."""
 
     name = "random"
     reader: Reader = READERS["move"]
@@ -25,8 +29,8 @@ class RandomPlayer:
     repeats: Repeats = "quickly"
 
     def check_game(self, game: Game) -> None:
-        """Raise `BadOption` if the game takes free text and offers no tools."""
-        if game.spec.free_text and not list_tools(game):
+        """Raise `BadOption` if the game takes only free text."""
+        if not game.spec.plays_at_random:
             raise _make_free_text_error(game)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
@@ -42,7 +46,7 @@ class RandomPlayer:
     def _choose(self, ask: Ask) -> str:
         if tools := list_tools(ask.game):
             return format_calls([make_random_call(tools, ask.observe("compact").text, ask.rng)])
-        moves = _list_legal_moves(ask)
+        moves: Sequence[str] = PHRASES if ask.game.spec.talk and ask.legal_moves is None else _list_legal_moves(ask)
         return moves[int(ask.rng.random() * len(moves))]
 
 

@@ -183,6 +183,8 @@ class GameSpec(Spec):
     chance: bool = False
     utility: Utility = "zero_sum"
     free_text: bool = False
+    talk: bool = False
+    """Whether seats also speak. Then `free_text` is True, and only decisions list their legal moves."""
     tools: ToolResults = ""
     """Nonempty if moves are tool calls (`gymposium.tasks`).
 
@@ -256,6 +258,8 @@ class GameSpec(Spec):
             )
         if self.replay:
             _check_entry_point(f"replay of game {self.name}", self.replay)
+        if self.talk and (self.tools or not self.free_text):
+            raise ValueError(f"game {self.name}: talk=True needs free_text=True and no tools")
         if self.tools and not self.free_text:
             raise ValueError(f"game {self.name}: tools={self.tools!r} needs free_text=True")
 
@@ -268,8 +272,8 @@ class GameSpec(Spec):
 
     @property
     def plays_at_random(self) -> bool:
-        """Whether random players can play the game, because its moves are listed or are tool calls."""
-        return bool(self.tools) or not self.free_text
+        """Whether random players can play the game, because its decisions list their moves or are tool calls."""
+        return bool(self.tools) or self.talk or not self.free_text
 
     @property
     def describe_seats(self) -> str:

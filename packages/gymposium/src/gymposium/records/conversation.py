@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gymposium.games.protocol import Game, Match, Observation
+from gymposium.games.protocol import Match, Observation
 from gymposium.games.registry import needs_isolation
 from gymposium.match import Turn
 from gymposium.records.record import Record
@@ -68,17 +68,17 @@ def _list_here(record: Record) -> list[Conversation]:
         for seat, replies in decision.replies.items():
             turns = conversations[seat].turns
             for reply in replies:
-                turns.append(_make_turn(decision.seen[seat], reply, prompts[seat], turns, job.game))
+                turns.append(_make_turn(decision.seen[seat], reply, prompts[seat], turns))
     return conversations
 
 
 def _make_turn(
-    observation: Observation, reply: RecordedReply, prompt: Prompt, past: list[ConversationTurn], game: Game
+    observation: Observation, reply: RecordedReply, prompt: Prompt, past: list[ConversationTurn]
 ) -> ConversationTurn:
     text, how = reply.turn.text, prompt.reader
     parts = how.parts(text) if isinstance(how, ToolsReader) else None
     content, calls = (text, ()) if parts is None else parts
-    thoughts, answer = split_thoughts(content, how, is_free_text=game.num_actions == 0)
+    thoughts, answer = split_thoughts(content, how, is_free_text=observation.legal_moves is None)
     called = past[-1].calls if past and past[-1].turn.reading == "move" else ()
     results = tuple(result.text for result in observation.results) if called else ()
     shown = prompt(observation, reply.reason, rules=not past)

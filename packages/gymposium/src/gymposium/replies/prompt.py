@@ -27,7 +27,7 @@ class PromptParts(NamedTuple):
     position: str
     """The seat's view and, in the full style, its legal moves."""
     instructions: str
-    """How to answer, the same in all prompts."""
+    """How to answer. In games with talk, it differs between texts and decisions."""
 
 
 class Prompt:
@@ -42,10 +42,14 @@ class Prompt:
         listed = describe_tools(tools, style) if tools and not isinstance(how, ToolsReader) else ""
         gap = "\n" if style == "full" else ""
         self._heads = [game.rules(seat, style) + listed + gap for seat in range(game.seats)]
-        wanted: Wanted = "one call" if tools else "your text" if game.num_actions == 0 else "one legal move"
-        self._tail = how.instructions(style, wanted=wanted)
+        is_listed = game.num_actions > 0 or game.spec.talk
+        wanted: list[Wanted] = ["one call"] if tools else ["one legal move"] if is_listed else ["your text"]
+        if game.spec.talk:
+            wanted.append("your text")
+        tails = [how.instructions(style, wanted=one) for one in wanted]
+        self._tail, self._text_tail = tails[0], tails[-1]
         self._full = style == "full"
-        self.hash = hashlib.sha256("\0".join([*self._heads, self._tail]).encode()).hexdigest()[:12]
+        self.hash = hashlib.sha256("\0".join([*self._heads, *tails]).encode()).hexdigest()[:12]
         """Digest of the fixed parts: 12 hexadecimal digits."""
 
     def __call__(self, observation: Observation, reason: str | None = None, *, rules: bool = True) -> str:
@@ -56,7 +60,7 @@ class Prompt:
         head = self._heads[observation.seat] if rules else ""
         if reason is not None:
             head = f"{reason}\n{head}"
-        return f"{head}{self._render_position(observation)}{self._tail}"
+        return f"{head}{self._render_position(observation)}{self._get_instructions(observation)}"
 
     def parts(self, observation: Observation, reason: str | None = None, *, rules: bool = True) -> PromptParts:
         """Return the parts of the prompt that `__call__` returns for these arguments."""
@@ -64,8 +68,11 @@ class Prompt:
             "" if reason is None else f"{reason}\n",
             self._heads[observation.seat] if rules else "",
             self._render_position(observation),
-            self._tail,
+            self._get_instructions(observation),
         )
+
+    def _get_instructions(self, observation: Observation) -> str:
+        return self._text_tail if observation.legal_moves is None else self._tail
 
     def _render_position(self, observation: Observation) -> str:
         if self._full and observation.legal_moves is not None:

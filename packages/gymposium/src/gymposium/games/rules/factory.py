@@ -165,14 +165,14 @@ def _check_first_decision(game: RulesGame[Any]) -> None:
             legal = match.legal_moves(seat)
             if legal is not None:
                 moves[seat] = legal[0]
-            elif (answer := rules.legal_moves(match.state, seat)) is not None:
+            elif not game.spec.talk and (answer := rules.legal_moves(match.state, seat)) is not None:
                 raise RulesError(f"{called}.legal_moves must return None in a free-text game, not {answer!r}.")
         if not match.to_move():
             raise RulesError(
                 f"{called}: the match is over before any seat has moved. Return the seats to move from "
                 "to_move(start())."
             )
-        if not moves:
+        if len(moves) < len(match.to_move()):
             return  # only the author knows which free-text answers are valid
         match.apply(moves)
         if repr(before[0]) != before[1]:

@@ -124,13 +124,15 @@ class RulesGame(Generic[S]):
         return seats
 
     def list_legal(self, state: S, seat: int) -> tuple[list[int], list[str]]:
-        """Return a seat's legal actions, ascending, and their names."""
+        """Return a seat's legal actions, ascending, and their names. Without an action space, there are only names."""
         moves, listed = self.moves or (), self.author.legal_moves(state, seat)
         if listed is None or not listed:
             raise RulesError(
                 f"{self.author_name}.legal_moves returned no legal move for seat {seat}, which must move: {listed!r}. "
                 "Return at least one."
             )
+        if self.moves is None:
+            return [], list(listed)
         try:
             actions = sorted([self.actions[move] for move in listed])
         except KeyError as error:
@@ -184,7 +186,7 @@ class RulesMatch(Generic[S]):
         return self._to_move
 
     def legal_moves(self, seat: int) -> list[str] | None:
-        return None if self.game.moves is None else self._list_legal(seat)[1].copy()
+        return None if self._takes_text(seat) else self._list_legal(seat)[1].copy()
 
     def legal_actions(self, seat: int) -> list[int]:
         return [] if self.game.moves is None else self._list_legal(seat)[0].copy()
@@ -246,6 +248,14 @@ class RulesMatch(Generic[S]):
         self.state = state
         self._legal: dict[int, tuple[list[int], list[str]]] = {}
 
+    def _takes_text(self, seat: int) -> bool:
+        """Return whether the seat's move is any text."""
+        if self.game.moves is not None:
+            return False
+        if not self.game.spec.talk:
+            return True
+        return seat in self._to_move and self.game.author.legal_moves(self.state, seat) is None
+
     def _list_legal(self, seat: int) -> tuple[list[int], list[str]]:
         legal = self._legal.get(seat)
         if legal is None:
@@ -266,7 +276,7 @@ class RulesMatch(Generic[S]):
                     "end the match."
                 )
         for seat in seats:
-            legal = None if self.game.moves is None else self._list_legal(seat)[1]
+            legal = None if self._takes_text(seat) else self._list_legal(seat)[1]
             if not isinstance(moves[seat], str) if legal is None else moves[seat] not in legal:
                 raise IllegalMove(seat, moves[seat], legal)
         self._set_state(self.game.author.play(self.state, moves))

@@ -1,0 +1,54 @@
+"""The plugin gymposium-talk: games in which players talk, and players that talk by a script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from gymposium import GameSpec, Parameter, hookimpl
+
+_Talk = partial(GameSpec, family="talk", utility="general_sum", free_text=True, talk=True)
+_ROUNDS = Parameter(name="rounds", default=5, low=1, high=100, help="Number of rounds.")
+_MESSAGES = Parameter(name="messages", default=1, low=0, high=5, help="Messages of each player in a round.")
+
+
+@hookimpl
+def gymposium_games() -> Iterable[GameSpec]:
+    """Yield the games."""
+    yield _Talk(
+        name="prisoners_dilemma",
+        title="Prisoner's dilemma",
+        summary="Talk, then cooperate or defect, for several rounds.",
+        entry_point="gymposium_talk.dilemmas:prisoners_dilemma",
+        dynamics="simultaneous",
+        parameters=(_ROUNDS, _MESSAGES),
+        examples=({}, {"rounds": 2, "messages": 2}),
+        best_play="Defecting in every round is the only equilibrium. Two players who always cooperate get 3 each.",
+    )
+    yield _Talk(
+        name="stag_hunt",
+        title="Stag hunt",
+        summary="Talk, then hunt the stag together or a hare alone.",
+        entry_point="gymposium_talk.dilemmas:stag_hunt",
+        dynamics="simultaneous",
+        parameters=(Parameter(name="players", default=2, low=2, high=5, help="Number of players."), _ROUNDS, _MESSAGES),
+        examples=({}, {"players": 3, "rounds": 2}),
+        best_play="All hunting the stag is the best equilibrium, and all hunting hares the safe one.",
+    )
+    yield _Talk(
+        name="public_goods",
+        title="Public goods",
+        summary="Talk, then give coins to the public, where they grow and are shared.",
+        entry_point="gymposium_talk.dilemmas:public_goods",
+        dynamics="simultaneous",
+        seats=3,
+        parameters=(
+            Parameter(name="players", default=3, low=2, high=5, help="Number of players."),
+            _ROUNDS,
+            _MESSAGES,
+            Parameter(name="factor", default=1.6, low=1.1, high=5.0, help="What gifts are multiplied by."),
+        ),
+        examples=({}, {"players": 2, "rounds": 2}),
+        best_play="While the factor is below the number of players, giving nothing is the only equilibrium, and giving "
+        "everything pays all players most.",
+    )
