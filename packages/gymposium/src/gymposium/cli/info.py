@@ -12,6 +12,7 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import make_stdout_console, print_text
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import is_registered, load_game
+from gymposium.players.random import PHRASES
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import get_reader
 from gymposium.util.streams import stream
