@@ -46,7 +46,7 @@ def test_list_verb(gymposium: Run) -> None:
     for game in data["games"]:
         hidden = " +yes" if game["information"] == "imperfect" else ""
         seats = "[0-9] to [0-9]" if "players" in game["parameters"] else game["seats"]
-        assert re.search(rf"{game['name']} +{game['env_id']} +{seats}{hidden} +[A-Z0-9]", text)
+        assert re.search(rf"{game['name']} +{game['env_id']} +{game['family']} +{seats}{hidden} +[A-Z0-9]", text)
 
 
 def test_table_row_is_one_line_in_a_pipe(gymposium: Run) -> None:
