@@ -343,6 +343,45 @@ def test_refused_moves_change_nothing(host: Host) -> None:
         assert looks(match) == before
 
 
+class ManyGuesses:
+    """Rules whose moves are all legal, as the same object."""
+
+    moves = tuple(map(str, range(5000)))
+    utility_range, max_decisions = (0.0, 1.0), 2
+
+    def start(self) -> int:
+        return 0
+
+    def to_move(self, made: int) -> tuple[int, ...]:
+        return (0,) if made < 2 else ()
+
+    def legal_moves(self, made: int, seat: int) -> Sequence[str]:
+        return self.moves
+
+    def play(self, made: int, moves: Mapping[int, str]) -> int:
+        return made + 1
+
+    def returns(self, made: int) -> tuple[float, ...]:
+        return (0.0,)
+
+    def rules(self, seat: int, style: Style) -> str:
+        return "guess\n"
+
+    def position(self, made: int, seat: int, style: Style) -> str:
+        return "guess\n"
+
+
+@pytest.mark.parametrize("move", ["5000", "", 7, ["7"]])
+def test_moves_are_checked_if_all_are_legal(move: Any) -> None:
+    match = make_game_factory(ManyGuesses)(spec(seats=1, utility="score"), {}).new(0)
+    (match.legal_moves(0) or []).append("5000")
+    assert match.legal_actions(0) == list(range(5000))
+    with pytest.raises(IllegalMove):
+        match.apply({0: move})
+    match.apply({0: "7"})
+    assert match.legal_moves(0) == list(ManyGuesses.moves)
+
+
 def test_returned_lists_are_copies(host: Host) -> None:
     match = host.make_game("nim", {}).new(0)
     (match.legal_moves(0) or []).append("take 9")

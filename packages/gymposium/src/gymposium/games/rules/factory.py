@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -92,7 +93,7 @@ def _check_attributes(called: str, rules: Rules[Any], spec: GameSpec, params: Ma
                 raise RulesError(
                     f"{called}.moves contains {move!r}. A move must be one line of text without surrounding spaces."
                 )
-        twice = sorted({move for move in moves if list(moves).count(move) > 1})
+        twice = sorted(move for move, count in Counter(moves).items() if count > 1)
         if twice:
             raise RulesError(f"{called}.moves has duplicates: {', '.join(map(repr, twice))}. Name each move once.")
     seats = spec.count_seats(params)

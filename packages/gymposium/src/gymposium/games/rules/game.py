@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic
@@ -47,9 +48,7 @@ class RulesGame(Generic[S]):
         self.moves: list[str] | None = None if author.moves is None else list(author.moves)
         self.num_actions = len(self.moves or ())
         self.actions = {move: action for action, move in enumerate(self.moves or ())}
-        self.move_pattern: re.Pattern[str] | None = (
-            None if self.moves is None else re.compile("|".join(map(re.escape, self.moves)))
-        )
+        self._all_legal = list(range(self.num_actions)), self.moves or []
         self.hides = spec.information == "imperfect"
         self.is_sequential = spec.dynamics == "sequential"
         # looked up once, because isinstance() with a protocol is slow
@@ -58,6 +57,10 @@ class RulesGame(Generic[S]):
         self._move_form = author.move_form if isinstance(author, HasMoveForm) else None
         self._tensor = author.tensor if isinstance(author, HasTensor) else None
         self.tensor_shape: tuple[int, ...] | None = author.tensor_shape if isinstance(author, HasTensor) else None
+
+    @cached_property
+    def move_pattern(self) -> re.Pattern[str] | None:
+        return None if self.moves is None else re.compile("|".join(map(re.escape, self.moves)))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RulesGame[S]:
         return self  # immutable; Gymnasium copies the keyword arguments of an environment
@@ -133,6 +136,8 @@ class RulesGame(Generic[S]):
             )
         if self.moves is None:
             return [], list(listed)
+        if listed is self.author.moves:  # sorted and without duplicates, and there may be thousands
+            return self._all_legal
         try:
             actions = sorted([self.actions[move] for move in listed])
         except KeyError as error:
@@ -277,7 +282,8 @@ class RulesMatch(Generic[S]):
                 )
         for seat in seats:
             legal = None if self._takes_text(seat) else self._list_legal(seat)[1]
-            if not isinstance(moves[seat], str) if legal is None else moves[seat] not in legal:
+            known = game.actions if legal is game.moves else legal or ()
+            if not isinstance(moves[seat], str) or (legal is not None and moves[seat] not in known):
                 raise IllegalMove(seat, moves[seat], legal)
         self._set_state(self.game.author.play(self.state, moves))
         self.events.extend([Event(seat, moves[seat]) for seat in seats])
