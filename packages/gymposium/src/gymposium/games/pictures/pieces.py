@@ -6,6 +6,9 @@ from html import escape
 
 from gymposium.games.pictures.picture import trim
 
+_INKS = {"white": "black", "black": "white", "mark": "ink", "dark": "ink"}
+"""Color of a disc's label; `square` on all other colors."""
+
 
 def draw_cross() -> str:
     """Return the drawing of an x."""
@@ -18,12 +21,10 @@ def draw_ring() -> str:
 
 
 def draw_disc(color: str, label: str = "", radius: float = 0.38) -> str:
-    """Return the drawing of a disc with a short label.
-
-    `color` is one of the picture colors one, two, three, white and black."""
+    """Return the drawing of a disc with a short label, in a picture color."""
     shape = f'cx=".5" cy=".5" r="{trim(radius)}"'
     drawn = f'<circle {shape} fill="var(--{color})" stroke="var(--edge)" stroke-width=".035"/>'
-    ink = "var(--black)" if color == "white" else "var(--square)" if color != "black" else "var(--white)"
+    ink = f"var(--{_INKS.get(color, 'square')})"
     if not label:
         return drawn
     return (
