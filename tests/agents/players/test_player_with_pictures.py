@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from transformers import (
-    Idefics3Config,
-    Idefics3ForConditionalGeneration,
-    Idefics3ImageProcessorPil,
-    Idefics3Processor,
-    PreTrainedTokenizerFast,
-)
+from tests.agents.vision import PARTS, save_vision_model
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.pictures.pixels import can_render_pixels, draw_position, render_png
@@ -22,9 +14,10 @@ from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import make_player
-from gymposium_agents.chat.tokens import TurnTokens
+from gymposium_agents.chat.tokens import Message, TurnTokens
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.modeling.sight import FIRST, PictureEmbedding, Sight
+from gymposium_agents.modeling.pictures import FIRST
+from gymposium_agents.modeling.sight import PictureEmbedding, Sight
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_agents.players.grammar import make_language_model_player
 from gymposium_agents.players.player import LanguageModelPlayer
@@ -36,42 +29,11 @@ pytestmark = pytest.mark.skipif(
     not can_render_pixels(), reason='resvg-py is not installed: pip install "gymposium[images]"'
 )
 
-TEMPLATE = (  # contents are lists of parts, as in SmolVLM's
-    "{% for message in messages %}{{ message['role'] | capitalize }}:"
-    "{% for part in message['content'] %}{% if part['type'] == 'image' %}{{ '<image>' }}"
-    "{% else %}{{ ' ' + part['text'] }}{% endif %}{% endfor %}<end_of_utterance>\n{% endfor %}"
-    "{% if add_generation_prompt %}{{ 'Assistant:' }}{% endif %}"
-)
-PARTS = 4
-"""Tokens of a picture: 64 patches, of which 16 become one."""
-
 
 @pytest.fixture(scope="module")
 def vision_directory(family_tokenizer: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An Idefics3 model with random weights, as small as it can be, with its processor."""
     directory = tmp_path_factory.mktemp("vision")
-    tokenizer: PreTrainedTokenizerFast = deepcopy(family_tokenizer("smollm2"))
-    tokenizer.add_special_tokens({
-        "additional_special_tokens": ["<image>", "<fake_token_around_image>", "<global-img>", "<end_of_utterance>"],
-        "eos_token": "<end_of_utterance>",
-    })  # fmt: skip
-    tokenizer.chat_template = TEMPLATE
-    pad, end = tokenizer.pad_token_id, tokenizer.eos_token_id
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 2}
-    text = {"model_type": "llama", "num_hidden_layers": 2, "num_key_value_heads": 1, "max_position_embeddings": 2048}
-    config = Idefics3Config(
-        text_config={**sizes, **text, "vocab_size": len(tokenizer), "pad_token_id": pad, "eos_token_id": end},
-        vision_config={**sizes, "num_hidden_layers": 1, "image_size": 64, "patch_size": 8},
-        scale_factor=4,
-        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
-        pad_token_id=pad,
-        eos_token_id=end,
-    )
-    torch.manual_seed(0)
-    Idefics3ForConditionalGeneration(config).save_pretrained(directory)
-    edge = {"longest_edge": 64}
-    images = Idefics3ImageProcessorPil(size=edge, max_image_size=edge, do_image_splitting=False)
-    Idefics3Processor(images, tokenizer, image_seq_len=PARTS, chat_template=TEMPLATE).save_pretrained(directory)
+    save_vision_model(directory, family_tokenizer("smollm2"))
     return directory
 
 
@@ -127,14 +89,14 @@ def test_worlds_that_look_alike_have_equal_prompts_and_other_cards_other_prompts
     assert len(set.union(*prompts.values())) == 3
 
 
-def test_the_model_sees_the_picture(vision: LoadedModel, vision_directory: Path) -> None:
-    sight, engine = Sight.load(vision_directory), vision.engine()
+def test_the_model_sees_the_picture(vision: LoadedModel) -> None:
+    engine = vision.engine()
     board = load_game("tic_tac_toe").new(0)
     empty = render_png(draw_position(board, 0))
     board.apply({0: "b2"})
     taken = render_png(draw_position(board, 0))
-    asked = vision.chat.conversation([{"role": "user", "content": "a1 or b2?", "picture": empty}])
-    pairs = [(sight.expand(asked, [picture]), (5, 6)) for picture in (empty, taken, empty)]
+    message: Message = {"role": "user", "content": "a1 or b2?"}
+    pairs = [(vision.chat.conversation([{**message, "picture": picture}]), (5, 6)) for picture in (empty, taken, empty)]
     one, other, again = engine.score(pairs)
     assert one == again
     assert one != other

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 from tokenizers.decoders import DecodeStream
 from transformers import PreTrainedTokenizerBase
@@ -22,6 +23,7 @@ from gymposium_agents.chat.messages import hide_call, list_texts, make_assistant
 from gymposium_agents.chat.template import Template
 from gymposium_agents.chat.tokens import History, Message
 from gymposium_agents.chat.tools import ToolSupport
+from gymposium_agents.modeling.pictures import FIRST, PictureReader, split_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Rendering:
 
     text: str
     marks: Marks
+    pictures: tuple[bytes, ...] = ()
+    """The pictures in the messages, in order."""
 
 
 _MANY, _SOME = 8192, 512
@@ -43,15 +47,22 @@ class Chat:
     may rewrite earlier parts. Qwen3's, for example, drops past thoughts. With `kept`, replies stay as they were
     sampled, and only the template's text after a reply is added, so that the history only grows. The model then reads
     text that its template would not render. `thinking` is passed to the template as `enable_thinking`: templates that
-    support it begin a reply with or without thoughts.
+    support it begin a reply with or without thoughts. `sight` turns the pictures in messages into tokens, if the model
+    sees.
 
     Raises `GymposiumError` if the tokenizer cannot represent a chat: it has no template, no end of turn, or a template
     that drops the user's messages. Also raises it if history cannot be kept."""
 
     def __init__(
-        self, tokenizer: PreTrainedTokenizerBase, *, thinking: bool = False, history: History = "template"
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        thinking: bool = False,
+        history: History = "template",
+        sight: PictureReader | None = None,
     ) -> None:
         self.tokenizer = tokenizer
+        self.sight = sight
         self.thinking = thinking
         self.history: History = history
         self._template = template = Template(tokenizer, thinking=thinking)
@@ -106,7 +117,8 @@ class Chat:
         those that the model may call. With `history="kept"`, returns the ids of a conversation that only grew, with
         past replies encoded like `reply`.
 
-        Raises `GymposiumError` if the template rejects these messages, or would drop tools or calls."""
+        Raises `GymposiumError` if the template rejects these messages, or would drop tools or calls. Also raises it for
+        pictures if the model does not see, or history is kept."""
         first = next((n for n, message in enumerate(messages) if message["role"] == "assistant"), None)
         if self.history == "kept" and first is not None:
             return self._encode_grown(messages, first, tools)
@@ -117,11 +129,17 @@ class Chat:
         as `conversation`."""
         offered = self._check_tools(tools, called=any(message.get("tool_calls") for message in messages))
         marks = self._template.marks(list_texts(messages), offered)
-        return Rendering(self._template.wording(messages, marks, offered), marks)
+        pictures = tuple(message["picture"] for message in messages if "picture" in message)
+        if pictures and self.sight is None:
+            raise GymposiumError(
+                f"The model of {self._template.name!r} does not see pictures here. Send only text, or use a vision "
+                f"model whose weights are in this process."
+            )
+        return Rendering(self._template.wording(messages, marks, offered), marks, pictures)
 
     def ids(self, rendering: Rendering) -> tuple[int, ...]:
         """Return the ids of a whole rendering."""
-        return self._template.encoded(rendering.text, rendering.marks)
+        return self._expand(self._template.encoded(rendering.text, rendering.marks), rendering.pictures)
 
     def continued(self, before: Rendering, said: Message, now: Rendering, *, ended: bool) -> tuple[int, ...] | None:
         """Return the ids that follow a completion, if `now` consists of the rendering `before`, the reply `said` and
@@ -134,8 +152,11 @@ class Chat:
         behind = self._growth.continued(before.text, said, now.text, now.marks)
         if behind is None:
             return None
-        ids = self._template.encoded(behind, now.marks)
+        ids = self._expand(self._template.encoded(behind, now.marks), now.pictures[len(before.pictures) :])
         return ids[1:] if ended else ids
+
+    def _expand(self, ids: tuple[int, ...], pictures: Sequence[bytes]) -> tuple[int, ...]:
+        return ids if self.sight is None else self.sight.expand(ids, pictures)
 
     def prompt(self, text: str, tools: Sequence[Tool] = ()) -> tuple[int, ...]:
         """Return the ids of a chat that begins with `text` as the user's message, ready for the reply. `tools` are
@@ -205,15 +226,26 @@ class Chat:
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return the text of each token, including control tokens. The text of a multi-token character comes with its
         last token, and its other tokens have no text. Tokens at the end that form an incomplete character give
-        U+FFFD."""
+        U+FFFD. A picture's first token has the text `[picture]`, and its other tokens have no text."""
         stream = DecodeStream(skip_special_tokens=False)
-        pieces = [stream.step(self._template.backend, token) for token in ids]
+        pieces = [
+            stream.step(self._template.backend, token) if token < FIRST else "[picture]" * (split_part(token)[1] == 0)
+            for token in ids
+        ]
         if pieces and pieces[-1] is None:
             pieces[-1] = "\ufffd"
         return [piece or "" for piece in pieces]
 
+    def save(self, directory: Path) -> None:
+        """Write the tokenizer, with the processor if the model sees, to a directory."""
+        if self.sight is not None:
+            self.sight.save(directory)
+        self.tokenizer.save_pretrained(directory)
+
     def _encode_grown(self, messages: Sequence[Message], first: int, tools: Sequence[Tool]) -> tuple[int, ...]:
         """Return the ids of a conversation whose first reply is the message `first`, part by part."""
+        if any("picture" in message for message in messages):
+            raise GymposiumError("history=kept is not supported with pictures. Omit it.")
         ids = self.ids(self.rendering(messages[:first], tools))
         rest = deque(messages[first:])
         while rest:

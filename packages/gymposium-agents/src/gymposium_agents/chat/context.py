@@ -15,11 +15,12 @@ Otherwise each turn is a separate row with its own prompt.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from gymposium.errors import BadOption, GymposiumError, UnknownName
+from gymposium.games.pictures import Picture
 from gymposium.games.pictures.pixels import render_png
 from gymposium.games.protocol import Game, Observation
 from gymposium.players.protocol import Ask
@@ -67,21 +68,28 @@ class Exchange:
         """Make the exchange of an ask, without a reply. In a retry, the message gives the reason.
 
         Raises `MissingExtra` for pictures without gymposium[images]."""
-        observation = ask.observe(prompt.style)
-        if pictures == "none":
-            return cls.showing(observation, prompt, ask.reason)
-        if pictures == "image":
-            observation = replace(observation, text=_IN_PICTURE)
-        return replace(cls.showing(observation, prompt, ask.reason), picture=render_png(ask.draw_picture()))
+        return cls.showing(ask.observe(prompt.style), prompt, ask.reason, pictures=pictures, draw=ask.draw_picture)
 
     @classmethod
-    def showing(cls, observation: Observation, prompt: Prompt, reason: str | None = None) -> Exchange:
-        """Make the exchange for an observation, without a reply. With `reason`, it is a retry."""
+    def showing(
+        cls,
+        observation: Observation,
+        prompt: Prompt,
+        reason: str | None = None,
+        *,
+        pictures: Pictures = "none",
+        draw: Callable[[], Picture] | None = None,
+    ) -> Exchange:
+        """Make the exchange for an observation, without a reply. With `reason`, it is a retry. `draw` draws the
+        position for `pictures`. Raises the same errors as `from_ask`."""
         answered = isinstance(prompt.reader, ToolsReader) and reason is None
+        if pictures == "image":
+            observation = replace(observation, text=_IN_PICTURE)
         return cls(
             prompt(observation, reason),
             prompt(observation, reason, rules=False),
             results=tuple(result.text for result in observation.results) if answered else (),
+            picture=None if pictures == "none" or draw is None else render_png(draw()),
         )
 
     @property

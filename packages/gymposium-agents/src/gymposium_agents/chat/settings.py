@@ -27,6 +27,8 @@ from gymposium_agents.chat.tokens import History
 from gymposium_agents.modeling.model_files import MOST_SETTINGS_BYTES
 
 ReadingName = Literal["strict", "lenient"]
+PromptName = Literal["full", "compact", "image", "both"]
+"""The option `prompt`: a prompt style, or the full prompt with pictures."""
 
 TOOLS = "tools"
 """The form of replies for tool calls in the chat template's format."""
@@ -63,6 +65,11 @@ class PlayerSettings:
 
     FILE: ClassVar[str] = "player.json"
 
+    @property
+    def prompt(self) -> PromptName:
+        """The option `prompt` of these settings."""
+        return self.style if self.pictures == "none" else self.pictures
+
     def __post_init__(self) -> None:
         if self.style not in ("full", "compact"):
             raise BadOption(
@@ -98,9 +105,8 @@ class PlayerSettings:
                 raise UnknownName("player option", name, {*names, *others})
         own = [(names[name], value) for name, value in options.items() if name not in others]
         values = convert_options(PlayerSettings, own)
-        if (prompt := values.get("style")) is not None:
-            seen = prompt in ("image", "both")
-            values |= {"style": "full" if seen else prompt, "pictures": prompt if seen else "none"}
+        if "style" in values:
+            values["style"], values["pictures"] = split_prompt(values["style"])
         changed = replace(self, **values)
         if "reading" in options and changed.reading == "lenient":
             get_lenient_reader(find_reply_form(changed.reply))  # raises for tool calls
@@ -144,6 +150,11 @@ class PlayerSettings:
             return cls(**values)
         except (BadOption, UnknownName) as error:
             raise BadOption(f"{file}: {error}") from error
+
+
+def split_prompt(prompt: PromptName) -> tuple[Style, Pictures]:
+    """Return the style and the pictures of the option `prompt`."""
+    return ("full", prompt) if prompt == "image" or prompt == "both" else (prompt, "none")
 
 
 def find_reply_form(reply: str) -> Reader:

@@ -20,7 +20,7 @@ from transformers.pytorch_utils import Conv1D
 from gymposium.errors import BadOption, GymposiumError, describe_error
 from gymposium_agents.lora.files import CONFIG, MAX_RANK, PLAYER, WEIGHTS, Adapter, check_target_names, read_adapter
 from gymposium_agents.lora.patterns import check_patterns
-from gymposium_agents.modeling.sight import PictureEmbedding
+from gymposium_agents.modeling.sight import is_vision_model
 from gymposium_agents.modeling.sources import is_only_local
 
 
@@ -81,7 +81,7 @@ def list_targets(model: Any) -> list[str]:
 
     output = model.get_output_embeddings()
     names = [name for name in _find_linear_layers(model) if output is None or model.get_submodule(name) is not output]
-    if isinstance(model.get_input_embeddings(), PictureEmbedding):  # the vision parts are not trained
+    if is_vision_model(model.config):  # the vision parts are not trained
         decoder = {*model.get_decoder().modules()}
         names = [name for name in names if model.get_submodule(name) in decoder]
     config = LoraConfig(target_modules=names)

@@ -1,77 +1,57 @@
-"""Pictures as tokens, for language models that see.
+"""Sight: the pictures that vision models read.
 
-Each part of a picture is a token id above every vocabulary, made from the picture's digest and the part's number. Equal
-pictures therefore have equal ids, and different pictures different ids. Prompts remain sequences of ids: prefixes are
-shared, and a learner trains on them, as with text. Only the model's token embedding reads pixels (`PictureEmbedding`).
-The vision parts of the model are not trained.
+Only the model's token embedding reads pixels (`PictureEmbedding`). To everything else, pictures are token ids
+(`gymposium_agents.modeling.pictures`): prefixes are shared, and a learner trains on them, as with text. The vision
+parts of the model are not trained.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from hashlib import sha256
+from functools import lru_cache
+from itertools import count
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoProcessor
+from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
+    AutoConfig,
+    AutoProcessor,
+)
 
 from gymposium.errors import GymposiumError, MissingExtra
 from gymposium.games.pictures import Picture, draw_note
 from gymposium.games.pictures.pixels import can_render_pixels, read_png, render_png
 from gymposium.util.visible import quantity
 from gymposium_agents.modeling.forward import Tokens
+from gymposium_agents.modeling.pictures import FIRST, MOST_PARTS, keep_picture, load_picture, make_part, split_part
 from gymposium_agents.modeling.sources import NO_TRUST, Trust, prepare_reading
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-FIRST = 2**52
-"""The lowest id of a picture's part."""
-_PARTS = 2**12
-"""Maximum number of parts of a picture."""
-_DIGEST_BITS = 40
-_KEPT = 16_384
-"""Number of pictures whose pixels are kept in memory, about 25 kB each."""
 _FEATURES = 512
 """Number of pictures whose features are kept by a model."""
 
-_pictures: OrderedDict[int, bytes] = OrderedDict()
-"""The most recently prompted pictures of this process, by digest. Players and engines share them."""
-_lock = Lock()
 
-
-def _keep_picture(png: bytes) -> int:
-    """Keep a picture for engines, and return its digest."""
-    digest = int.from_bytes(sha256(png).digest()) >> (256 - _DIGEST_BITS)
-    with _lock:
-        _pictures[digest] = png
-        _pictures.move_to_end(digest)
-        while len(_pictures) > _KEPT:
-            _pictures.popitem(last=False)
-    return digest
-
-
-def _load_picture(digest: int) -> Image:
-    with _lock:
-        png = _pictures.get(digest)
-    if png is None:
-        raise GymposiumError("A prompt has a picture that was not drawn in this process. Make the prompt again.")
-    return read_png(png)
+def is_vision_model(config: Any) -> bool:
+    """Return True if transformers has a model of this architecture only with its vision parts."""
+    return type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING and type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING
 
 
 class Sight:
-    """A vision model's processor: how pictures become tokens and pixels."""
+    """A vision model's processor: how pictures become tokens and pixels (a `PictureReader`)."""
 
     def __init__(self, processor: Any, token: int, placeholder: str) -> None:
         """`token` is the id that the processor writes for each part of a picture, in place of `placeholder`."""
         self._processor = processor
         self._token = token
         self._placeholder = placeholder
-        self._expanded: dict[tuple[int, int], list[int]] = {}
+        self._find_layout = lru_cache(maxsize=64)(self._compute_layout)
 
     @classmethod
     def load(cls, name: str | Path, trust: Trust = NO_TRUST) -> Sight:
@@ -96,9 +76,6 @@ class Sight:
         )
 
     def expand(self, ids: Sequence[int], pictures: Sequence[bytes]) -> Tokens:
-        """Replace the placeholder of each picture in a prompt by the tokens of the picture, in order.
-
-        Raises `GymposiumError` if the chat template did not write one placeholder for each picture."""
         if ids.count(self._token) != len(pictures):
             raise GymposiumError(
                 f"The chat template wrote {quantity(ids.count(self._token), 'placeholder')} for "
@@ -106,17 +83,32 @@ class Sight:
             )
         waiting, expanded = iter(pictures), list[int]()
         for token in ids:
-            expanded += self._tokens(next(waiting)) if token == self._token else [token]
+            expanded += self._make_tokens(next(waiting)) if token == self._token else [token]
         return tuple(expanded)
 
-    def _tokens(self, png: bytes) -> list[int]:
-        digest = _keep_picture(png)
-        picture = _load_picture(digest)
-        if picture.size not in self._expanded:
-            self._expanded[picture.size] = self.process(picture)["input_ids"][0].tolist()
-        around = self._expanded[picture.size]
-        parts = iter(range(FIRST + digest * _PARTS, FIRST + (digest + 1) * _PARTS))
-        return [next(parts) if token == self._token else token for token in around]
+    def save(self, directory: Path) -> None:
+        self._processor.save_pretrained(directory)
+
+    def count_kept_features(self) -> int:
+        """Return the number of embeddings that a model keeps for pictures drawn from games."""
+        return _FEATURES * sum(token >= FIRST for token in self._make_tokens(_draw_test_picture()))
+
+    def _make_tokens(self, file: bytes) -> list[int]:
+        digest, parts = keep_picture(file), count()
+        layout = self._find_layout(read_png(file).size)
+        return [make_part(digest, next(parts)) if token == self._token else token for token in layout]
+
+    def _compute_layout(self, size: tuple[int, int]) -> list[int]:
+        """Return the processor's ids for a picture of this size in pixels."""
+        from PIL import Image  # an extra
+
+        ids: list[int] = self.process(Image.new("RGB", size))["input_ids"][0].tolist()
+        if ids.count(self._token) > MOST_PARTS:
+            raise GymposiumError(
+                f"A picture of {size[0]} by {size[1]} pixels has {ids.count(self._token)} tokens, but at most "
+                f"{MOST_PARTS} are supported. Make it smaller."
+            )
+        return ids
 
     def attach(self, model: Any) -> None:
         """Let a model's token embedding read pictures. Raises `GymposiumError` if the architecture reads pictures in
@@ -132,10 +124,10 @@ class Sight:
 
     @torch.no_grad()
     def _check(self, model: Any) -> None:
-        picture = render_png(Picture.from_parts(draw_note("a1 ♞ 7"), told="a test picture"))
+        picture = _draw_test_picture()
         inputs = {name: value.to(model.device) for name, value in self.process(read_png(picture)).items()}
         whole = model(**inputs).logits[0, -1].float()
-        ours = model(input_ids=torch.tensor([self._tokens(picture)], device=model.device)).logits[0, -1].float()
+        ours = model(input_ids=torch.tensor([self._make_tokens(picture)], device=model.device)).logits[0, -1].float()
         if not (whole - ours).abs().max() <= 1e-2 * whole.abs().max():
             raise GymposiumError(
                 f"{type(model).__name__} reads pictures in a way that is not supported. Use an architecture such as "
@@ -156,18 +148,26 @@ class PictureEmbedding(nn.Embedding):
         if not seen.any():
             return super().forward(input)
         words = super().forward(input.masked_fill(seen, 0))
-        parts = torch.stack([self._find(token) for token in (input[seen] - FIRST).tolist()])
+        places = [split_part(token) for token in input[seen].tolist()]
+        features = {digest: self._find(digest) for digest in dict.fromkeys(digest for digest, _ in places)}
+        parts = torch.stack([features[digest][part] for digest, part in places])
         return words.index_put((seen,), parts.to(words))
 
-    def _find(self, number: int) -> Tensor:
-        digest, part = divmod(number, _PARTS)
-        if digest not in self.kept:
+    def _find(self, digest: int) -> Tensor:
+        """Return the features of a picture, [parts, H]."""
+        file = load_picture(digest)  # even if not read, so that it stays in memory as long as it is used
+        features = self.kept.pop(digest, None)
+        if features is None:
             with torch.inference_mode(mode=False), torch.no_grad():
-                self.kept[digest] = self.read(_load_picture(digest))
-        self.kept.move_to_end(digest)
+                features = self.read(read_png(file))
+        self.kept[digest] = features
         while len(self.kept) > _FEATURES:
             self.kept.popitem(last=False)
-        return self.kept[digest][part]
+        return features
+
+
+def _draw_test_picture() -> bytes:
+    return render_png(Picture.from_parts(draw_note("a1 ♞ 7"), told="a test picture"))
 
 
 def _compute_features(model: Any, inputs: dict[str, Any]) -> Tensor:

@@ -14,8 +14,6 @@ from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError, StrictDataclassError
 from safetensors import SafetensorError
 from transformers import (
-    MODEL_FOR_CAUSAL_LM_MAPPING,
-    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
     AutoConfig,
     AutoModelForCausalLM,
     AutoModelForImageTextToText,
@@ -33,7 +31,7 @@ from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.attach import load_lora
 from gymposium_agents.lora.files import PLAYER
 from gymposium_agents.modeling.model_files import check_model_files
-from gymposium_agents.modeling.sight import Sight
+from gymposium_agents.modeling.sight import Sight, is_vision_model
 from gymposium_agents.modeling.sources import NO_TRUST, Trust, is_only_local, make_missing_model_error, prepare_reading
 
 _one_at_a_time = Lock()
@@ -70,7 +68,7 @@ class LoadedModel:
     def save(self, directory: Path) -> None:
         """Write model and tokenizer to a directory."""
         self.model.save_pretrained(directory)
-        self.chat.tokenizer.save_pretrained(directory)
+        self.chat.save(directory)
 
 
 _DAMAGE = (
@@ -128,7 +126,7 @@ def build_skeleton(architecture: Any, trust: Trust = NO_TRUST, dtype: torch.dtyp
 
     Raises `ValueError` if transformers has no causal language model of the architecture."""
     with torch.device("meta"):
-        return AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
+        return _find_model_class(architecture).from_config(
             architecture, trust_remote_code=trust.remote_code, **({} if dtype is None else {"dtype": dtype})
         )
 
@@ -144,16 +142,24 @@ def load_local_architecture(name: str, trust: Trust = NO_TRUST) -> Any | None:
 
 
 def load_chat(
-    name: str | Path, *, thinking: bool = False, history: History = "template", trust: Trust = NO_TRUST
+    name: str | Path,
+    *,
+    thinking: bool = False,
+    history: History = "template",
+    trust: Trust = NO_TRUST,
+    sees: bool = False,
 ) -> Chat:
     """Load the tokenizer and chat template of a model, without its weights. With `thinking`, the model thinks first, if
-    its template supports that. `history` is as in `Chat`.
+    its template supports that. `history` is as in `Chat`. With `sees`, a vision model's processor is loaded, too.
 
     Raises `GymposiumError` if the model does not exist, or if the tokenizer has no chat template or end of turn."""
     with translate_loading_errors(name):
-        tokenizer = AutoTokenizer.from_pretrained(name, **prepare_reading(name, trust))
+        reading = prepare_reading(name, trust)
+        tokenizer = AutoTokenizer.from_pretrained(name, **reading)
+        is_vision = sees and is_vision_model(AutoConfig.from_pretrained(name, **reading))
+    sight = Sight.load(name, trust) if is_vision else None
     with _translate_damage_errors(name):
-        return Chat(tokenizer, thinking=thinking, history=history)
+        return Chat(tokenizer, thinking=thinking, history=history, sight=sight)
 
 
 def find_player_directory(name: str) -> Path | None:
@@ -215,7 +221,7 @@ def load_model(
 
         computing = dtype or (torch.bfloat16 if gpu else torch.float32)
         arguments |= {"quantization_config": make_4bit_config(computing), "device_map": {"": 0 if gpu else "cpu"}}
-    chat = load_chat(name, trust=trust)  # before the weights, which take long
+    chat = load_chat(name, trust=trust, sees=True)  # before the weights, which take long
     model = load_weights(name, trust, **arguments)
     if load == "4bit" and not gpu:
         from gymposium_agents.modeling.quantized import keep_unpacked
@@ -226,8 +232,8 @@ def load_model(
     if load is None:
         model = model.to(device or ("cuda" if gpu else "cpu"))
     model.eval()
-    if is_vision_model(model.config):
-        Sight.load(name, trust).attach(model)
+    if isinstance(chat.sight, Sight):
+        chat.sight.attach(model)
     return LoadedModel(model, chat, trust)
 
 
@@ -253,8 +259,7 @@ def load_weights(name: str | Path, trust: Trust = NO_TRUST, **arguments: Any) ->
     reading = prepare_reading(name, trust)
     with translate_loading_errors(name), _one_at_a_time:
         config = AutoConfig.from_pretrained(name, **reading)
-        kind: Any = AutoModelForImageTextToText if is_vision_model(config) else AutoModelForCausalLM
-        loaded = kind.from_pretrained(
+        loaded = _find_model_class(config).from_pretrained(
             name,
             output_loading_info=True,
             ignore_mismatched_sizes=True,
@@ -267,9 +272,8 @@ def load_weights(name: str | Path, trust: Trust = NO_TRUST, **arguments: Any) ->
     return model
 
 
-def is_vision_model(config: Any) -> bool:
-    """Return True if transformers has a model of this architecture only with its vision parts."""
-    return type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING and type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING
+def _find_model_class(config: Any) -> Any:
+    return AutoModelForImageTextToText if is_vision_model(config) else AutoModelForCausalLM
 
 
 def _check_complete(name: str | Path, report: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ from gymposium.util.plain_file import read_plain
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.lora.attach import find_adapter_directory, load_lora
 from gymposium_agents.lora.files import PLAYER
+from gymposium_agents.modeling.sight import Sight, is_vision_model
 from gymposium_agents.modeling.sources import NO_TRUST, Trust, make_missing_model_error, prepare_reading
 from gymposium_agents.models.loading import load_weights
 
@@ -45,6 +46,8 @@ def merge_lora(model: str | Path, adapter: str | Path, out: str | Path, *, trust
     merged = load_merged_model(model, files, trust=trust)
     with write_directory(out) as staging:
         merged.to(config.dtype or torch.float32).save_pretrained(staging)
+        if is_vision_model(config):
+            Sight.load(model, trust).save(staging)
         tokenizer.save_pretrained(staging)
         if settings is not None:
             (staging / PLAYER).write_bytes(read_plain(settings))

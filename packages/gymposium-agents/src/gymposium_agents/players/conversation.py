@@ -6,7 +6,6 @@ thoughts are stored only here and in the trace of its turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from gymposium.players.protocol import Ask
@@ -17,9 +16,6 @@ from gymposium_agents.chat.growth import After
 from gymposium_agents.chat.tokens import Tokens, TurnTokens
 
 _NAME = "conversation"
-
-ExpandPictures = Callable[[Sequence[int], Sequence[bytes]], Tokens]
-"""Replaces the placeholders in a prompt's ids by the tokens of pictures (`gymposium_agents.modeling.sight.Sight`)."""
 
 
 @dataclass(slots=True)
@@ -55,8 +51,6 @@ class Dialogue:
 
     chat: Chat
     context: Context
-    expand_pictures: ExpandPictures | None = None
-    """Converts pictures to tokens, if the model sees."""
 
     def prompt(self, conversation: Conversation, now: Exchange, tools: tuple[Tool, ...] = ()) -> Tokens:
         """Return the ids of the next prompt, with the reply opened. `tools` are those listed by the chat template. If
@@ -71,9 +65,6 @@ class Dialogue:
                 more = self.chat.more(*texts, after=after, ended=ended, thoughts=thoughts)
                 return (*last.prompt, *last.completion.ids, *more)
         messages = self.context.messages(past, now)
-        if self.expand_pictures is not None:
-            pictures = [message["picture"] for message in messages if "picture" in message]
-            return self.expand_pictures(self.chat.conversation(messages, tools), pictures)
-        if len(messages) == 1:
+        if len(messages) == 1 and now.picture is None:
             return self.chat.prompt(messages[0]["content"], tools)  # cached, because many matches begin alike
         return self.chat.conversation(messages, tools)

@@ -78,14 +78,13 @@ def make_language_model_player(
     trust = Trust(*(parse_boolean(name, values.get(name, "false")) for name in TRUST_OPTIONS))
     load = check_load(values.get("load"))
     own = convert_options(kind, [(name, value) for name, value in values.items() if name in of_engine])
-    chat = load_chat(model, thinking=settings.thinking, history=settings.history, trust=trust)
-    expand_pictures = None
-    if settings.pictures != "none":
-        from gymposium_agents.modeling.sight import Sight
-
-        if spec.name != "own":
-            raise BadOption(f"prompt={settings.pictures} requires the model in this process. Omit engine=.")
-        expand_pictures = Sight.load(model, trust).expand
+    if settings.pictures != "none" and spec.name != "own":
+        raise BadOption(f"prompt={settings.pictures} requires the model in this process. Omit engine=.")
+    chat = load_chat(model, thinking=settings.thinking, history=settings.history, trust=trust, sees=spec.name == "own")
+    if settings.pictures != "none" and chat.sight is None:
+        raise BadOption(
+            f"prompt={settings.pictures}: the model {model!r} does not see. Use prompt=full, or another model."
+        )
     engine = find_player_engine(
         spec, model, chat, read_engine_settings(f"engine={spec.name}", spec, own | implied), load, trust
     )
@@ -95,7 +94,7 @@ def make_language_model_player(
         if policy not in engine.adapters:
             engine.publish(directory, policy)
     origin = Origin(model, adapter, directory, load, spec.label or spec.name, trust)
-    return make_engine_player(name, engine, chat, settings, policy, origin, expand_pictures=expand_pictures)
+    return make_engine_player(name, engine, chat, settings, policy, origin)
 
 
 def find_trained_model(run: Path) -> tuple[str, str | None]:

@@ -34,7 +34,7 @@ from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequ
 from gymposium_agents.engines.futures import map_future
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 from gymposium_agents.modeling.identity import Origin
-from gymposium_agents.players.conversation import Conversation, Dialogue, ExpandPictures, make_conversation_name
+from gymposium_agents.players.conversation import Conversation, Dialogue, make_conversation_name
 from gymposium_agents.players.distribution import (
     compute_move_distributions,
     estimate_distributions,
@@ -81,13 +81,12 @@ class LanguageModelPlayer:
         reading: ReadingName = "strict",
         context: str | Context = "state",
         pictures: Pictures = "none",
-        expand_pictures: ExpandPictures | None = None,
         policy: Policy | None = None,
         origin: Origin | None = None,
         note_legal: bool = False,
         teacher: AskTeacher | None = None,
     ) -> None:
-        """`expand_pictures` converts `pictures` to tokens. `origin` names the files of the model and adapter, if the
+        """`pictures` requires a `chat` with sight. `origin` names the files of the model and adapter, if the
         weights were read from files. With `note_legal`, the trace of each turn lists the tokens that would have
         continued a legal reply (`TurnTokens.legal`). With a `teacher`, it also has the teacher's probabilities of
         them."""
@@ -104,7 +103,7 @@ class LanguageModelPlayer:
         self._teacher = teacher
         self._canonical = lru_cache(maxsize=8192)(lambda move: chat.reply(self.reader.answer(move)))
         self.pictures: Pictures = pictures
-        self._dialogue = Dialogue(chat, self.context, expand_pictures)
+        self._dialogue = Dialogue(chat, self.context)
         self._without_space = 0
 
     @property
@@ -289,7 +288,6 @@ def make_engine_player(
     policy: Policy | None = None,
     origin: Origin | None = None,
     *,
-    expand_pictures: ExpandPictures | None = None,
     note_legal: bool = False,
     teacher: AskTeacher | None = None,
 ) -> LanguageModelPlayer:
@@ -307,7 +305,6 @@ def make_engine_player(
         reading=settings.reading,
         context=settings.context,
         pictures=settings.pictures,
-        expand_pictures=expand_pictures,
         policy=policy,
         origin=origin,
         note_legal=note_legal,

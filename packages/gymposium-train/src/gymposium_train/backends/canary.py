@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from gymposium.errors import GymposiumError
+from gymposium.games.pictures.pixels import draw_position
 from gymposium.games.protocol import Game, Style
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader
 from gymposium.util.streams import stream
 from gymposium_agents.chat.chat import Chat
-from gymposium_agents.chat.context import list_template_tools
+from gymposium_agents.chat.context import Exchange, Pictures, list_template_tools, parse_context
 from gymposium_agents.modeling.forward import Tokens
+from gymposium_agents.players.conversation import Conversation, Dialogue
 
 PROMPTS = 8
 """Number of canary prompts per run, divided among its games. Each game gets at least 2."""
@@ -24,7 +27,15 @@ MATCHES = 16
 
 
 def sample_prompts(
-    game: Game, style: Style, reader: Reader, chat: Chat, *, context: int, seed: int, number: int = PROMPTS
+    game: Game,
+    style: Style,
+    reader: Reader,
+    chat: Chat,
+    *,
+    context: int,
+    seed: int,
+    pictures: Pictures = "none",
+    number: int = PROMPTS,
 ) -> tuple[Tokens, ...]:
     """Return up to `number` distinct prompts, from the first decisions of random matches. There are fewer if random
     matches begin alike. The prompts share prefixes with rollout prompts, so an engine uses the same caches for them.
@@ -32,10 +43,11 @@ def sample_prompts(
 
     Raises `GymposiumError` if no prompt leaves space for a reply, because training is then impossible."""
     prompts: dict[Tokens, None] = {}
+    dialogue = Dialogue(chat, parse_context("state"))
     shortest: int | None = None
     for n in range(MATCHES):
-        for text in _list_prompts(game, style, reader, seed, n):
-            prompt = chat.prompt(text, list_template_tools(reader, game))
+        for exchange in _list_openings(game, style, reader, pictures, seed, n):
+            prompt = dialogue.prompt(Conversation(), exchange, list_template_tools(reader, game))
             shortest = min(len(prompt), shortest or len(prompt))
             if len(prompt) < context:
                 prompts[prompt] = None
@@ -50,13 +62,18 @@ def sample_prompts(
     return tuple(prompts)
 
 
-def _list_prompts(game: Game, style: Style, reader: Reader, seed: int, n: int) -> Iterator[str]:
-    """Yield the prompts of the first decisions in a random match. If replies are free text, yields only the first."""
+def _list_openings(
+    game: Game, style: Style, reader: Reader, pictures: Pictures, seed: int, n: int
+) -> Iterator[Exchange]:
+    """Yield what is read at the first decisions in a random match. If replies are free text, yields only the first."""
     rng = stream(seed, "canary", n)
     match, prompt = game.new(rng.getrandbits(48)), get_prompt(game, style, reader)
     for _ in range(DECISIONS):
         seats = match.to_move()
-        yield from (prompt(match.observe(seat, style)) for seat in seats)
+        for seat in seats:
+            yield Exchange.showing(
+                match.observe(seat, style), prompt, pictures=pictures, draw=partial(draw_position, match, seat)
+            )
         legal = {seat: match.legal_moves(seat) for seat in seats}
         if not seats or None in legal.values():
             return

@@ -63,7 +63,7 @@ def load_run_model(
 def make_chat(config: TrainConfig, name: str | Path) -> Chat:
     """Load the tokenizer and chat template of a run's model."""
     prompting = config.prompting
-    return load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust)
+    return load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust, sees=True)
 
 
 def load_for_reinforcement(config: TrainConfig, name: str | Path, device: torch.device | None = None) -> LoadedModel:
@@ -121,7 +121,7 @@ def save_imitated_model(config: TrainConfig, loaded: LoadedModel, name: str | Pa
             save_lora(loaded.model, adapter)
             load_merged_model(name, adapter, trust=config.model.trust).save_pretrained(staging)
             shutil.rmtree(adapter)
-            loaded.chat.tokenizer.save_pretrained(staging)
+            loaded.chat.save(staging)
         else:
             loaded.save(staging)
         config.evaluated_player.save(staging)

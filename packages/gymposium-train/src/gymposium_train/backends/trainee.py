@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
@@ -203,14 +204,20 @@ def make_trainee(
     Raises `GymposiumError` if a server does not start or serves another model. Also raises it if no prompt of a game
     fits the context, or if the chat template lacks the required tools."""
     prompting, chat, learner = config.prompting, model.chat, model.learner
-    if (chat.thinking, chat.history) != (prompting.thinking, prompting.history):
-        chat = Chat(chat.tokenizer, thinking=prompting.thinking, history=prompting.history)
+    sight = chat.sight if config.can_show_pictures else None
+    if (chat.thinking, chat.history, chat.sight) != (prompting.thinking, prompting.history, sight):
+        chat = Chat(chat.tokenizer, thinking=prompting.thinking, history=prompting.history, sight=sight)
     with ExitStack() as resources:
         name = make_policy_name(config, directory)
         publisher = model.publisher(name, directory / "versions", resources)
-        how = {"context": publisher.context, "seed": config.seed, "number": max(2, PROMPTS // max(1, len(games)))}
+        how: dict[str, Any] = {
+            "context": publisher.context,
+            "seed": config.seed,
+            "pictures": prompting.pictures,
+            "number": max(2, PROMPTS // max(1, len(games))),
+        }
         form = choose_reader(prompting.reply, chat)
-        prompts = [prompt for game in games for prompt in sample_prompts(game, prompting.prompt, form, chat, **how)]
+        prompts = [prompt for game in games for prompt in sample_prompts(game, prompting.style, form, chat, **how)]
         prompts = prompts or [chat.prompt(text) for text in TEXTS]
         canary = Canary(prompts, tolerance=learner.tolerance)
         note_legal = config.entropy.weight > 0 or config.legality_weight > 0

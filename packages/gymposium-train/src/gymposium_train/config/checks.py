@@ -14,6 +14,7 @@ from gymposium.util.visible import plural
 from gymposium_agents.chat.settings import TOOLS
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_train.config.backend_checks import find_backend_checks
+from gymposium_train.config.engine import ENGINES_HERE
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.references import find_missing, find_unknown
 from gymposium_train.config.root import TrainConfig
@@ -291,6 +292,7 @@ def _list_prompting_rules(config: TrainConfig) -> Iterator[Rule]:
         f"prompting.reply = {TOOLS}: the chat template of a run's small model does not support tools. Set reply=move, "
         f"or set model.name to a model whose template does.",
     )
+    yield from _list_picture_rules(config)
     yield Rule(
         prompting.thinking and prompting.reply not in ("tags", TOOLS),
         f"prompting.thinking = true: with prompting.reply={prompting.reply}, replies that begin with thoughts are not "
@@ -306,4 +308,32 @@ def _list_prompting_rules(config: TrainConfig) -> Iterator[Rule]:
         f"entropy.weight = {config.entropy.weight}: the bonus covers replies that consist only of a legal move, but "
         f"with prompting.reply={prompting.reply}, replies contain other text. Set reply=move, or omit the weight. "
         f"kl.weight or a higher prompting.temperature also keep the policy exploring.",
+    )
+
+
+def _list_picture_rules(config: TrainConfig) -> Iterator[Rule]:
+    start = f"prompting.prompt = {config.prompting.prompt}"
+    if config.prompting.pictures == "none":
+        return
+    yield Rule(
+        config.model.name is None, f"{start}: the small model of a run does not see. Set model.name to a vision model."
+    )
+    yield Rule(
+        config.engine.kind not in ENGINES_HERE,
+        f"{start}: pixels stay in this process, but engine.kind={config.engine.kind} plays elsewhere. Set "
+        f"engine.kind={' or '.join(ENGINES_HERE)}, or prompting.prompt=full.",
+    )
+    yield Rule(
+        config.prompting.history == "kept",
+        f"{start}: prompting.history=kept is only for prompts without pictures. Omit it.",
+    )
+    yield Rule(
+        bool(config.cold_start.data),
+        f"{start}: the files in cold_start.data have no pictures. Omit them to imitate random play with pictures, or "
+        f"set prompting.prompt=full.",
+    )
+    yield Rule(
+        config.teaches_tokens,
+        f"{start}: teacher={config.teacher} would score tokens of pictures that it does not read. Omit the teacher, or "
+        f"set prompting.prompt=full.",
     )

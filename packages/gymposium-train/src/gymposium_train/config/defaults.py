@@ -29,7 +29,7 @@ SMALL = 20_000_000
 def _read_player_settings(player: PlayerSettings) -> dict[str, Any]:
     """Return the config settings that prompt a model like this player. The temperature is not included."""
     return {
-        "prompting.prompt": player.style,
+        "prompting.prompt": player.prompt,
         "prompting.reply": player.reply,
         "prompting.context": player.context,
         "prompting.thinking": player.thinking,

@@ -75,6 +75,8 @@ def _make_table_class(name: str, summary: str, own: Any, streams: bool) -> type[
     return table
 
 
+ENGINES_HERE = ("shared", "own")
+"""The engines whose model is in this process."""
 ENGINES = Variants("engine", Engine, _list_kinds, default="shared")
 """The table `[engine]` of a config."""
 

@@ -9,7 +9,8 @@ from pydantic import Field
 from gymposium.games.protocol import Style
 from gymposium.match import FORFEIT
 from gymposium.match.failures import FailurePolicy
-from gymposium_agents.chat.settings import PlayerSettings
+from gymposium_agents.chat.context import Pictures
+from gymposium_agents.chat.settings import PlayerSettings, PromptName, split_prompt
 from gymposium_agents.chat.tokens import History
 from gymposium_train.util.settings import Settings
 
@@ -20,8 +21,9 @@ SHORT = 24
 class Prompting(Settings):
     """The model's prompts and the form of its replies."""
 
-    prompt: Style = "compact"
-    """Amount of explanation in the prompt."""
+    prompt: PromptName = "compact"
+    """Amount of explanation in the prompt (`compact`, `full`), or the full prompt with a picture of the position
+    instead of its text (`image`) or beside it (`both`). Pictures need a vision model that plays in this process."""
     reply: str = "move"
     """Form of the replies: move, tags or json. Games with tools also allow `tools`: calls in the chat template's
     format. This needs a named model whose template supports tools."""
@@ -46,6 +48,16 @@ class Prompting(Settings):
     returns, three times per match. In free-text games it uses `forfeit`."""
 
     @property
+    def style(self) -> Style:
+        """The prompt style."""
+        return split_prompt(self.prompt)[0]
+
+    @property
+    def pictures(self) -> Pictures:
+        """Whether prompts have pictures."""
+        return split_prompt(self.prompt)[1]
+
+    @property
     def reply_limit(self) -> int:
         """The value of `max_tokens`, or `SHORT` if it is omitted."""
         return SHORT if self.max_tokens is None else self.max_tokens
@@ -57,7 +69,14 @@ class Prompting(Settings):
     def player_settings(self, temperature: float) -> PlayerSettings:
         """Return the settings of a player with these prompts."""
         return PlayerSettings(
-            self.prompt, self.reply, self.reply_limit, self.context, temperature, self.thinking, self.history
+            self.style,
+            self.reply,
+            self.reply_limit,
+            self.context,
+            temperature,
+            self.thinking,
+            self.history,
+            pictures=self.pictures,
         )
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gymposium.errors import BadOption, GymposiumError
+from gymposium.games.pictures import Picture, draw_note
+from gymposium.games.pictures.pixels import render_png
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player, reject_person
@@ -20,14 +22,14 @@ from gymposium.records import Keep
 from gymposium.rewards.grammar import make_reward
 from gymposium.runs.loggers.make import check_installed, check_loggers
 from gymposium.tasks.tools.reader import ToolsReader
-from gymposium_agents.chat.context import parse_context
+from gymposium_agents.chat.context import check_pictures, parse_context
 from gymposium_agents.chat.settings import TOOLS, find_reply_form, parse_options
 from gymposium_agents.chat.tokens import Message
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.files import check_target_names
 from gymposium_train.config.root import AUTO_TEACHER, TrainConfig
 from gymposium_train.config.stages import PAST, SELF, check_stages
-from gymposium_train.util.processes import count_local_processes
+from gymposium_train.util.processes import count_local_processes, count_processes
 
 if TYPE_CHECKING:
     from gymposium_agents.chat.chat import Chat
@@ -67,6 +69,7 @@ def find_unknown(config: TrainConfig) -> Iterator[str]:
                 f"is not possible in {game.name} because it takes free text. Name chat files from gymposium synth in "
                 f"cold_start.data, or a model that can already answer with --model."
             )
+        yield from _report_error("prompting.prompt", check_pictures, config.prompting.pictures, game)
     yield from _report_error("prompting.reply", _check_reply, config.prompting.reply, games)
     yield from _report_error("prompting.context", parse_context, config.prompting.context)
     yield from _report_error("reward", make_reward, config.reward)
@@ -165,9 +168,10 @@ def find_missing_locally(config: TrainConfig) -> Iterator[str]:
 
 
 def _check_learner(config: TrainConfig, name: str) -> Iterator[str]:
-    """Yield problems of the learner's model: it is missing, lacks the layers for the LoRA, or has a chat template
-    without the required tools."""
+    """Yield problems of the learner's model: it is missing, lacks the layers for the LoRA, does not see, or has a chat
+    template without the required tools."""
     from gymposium_agents.lora.attach import check_targets
+    from gymposium_agents.modeling.sight import is_vision_model
     from gymposium_agents.models.loading import load_skeleton  # imports torch
 
     model = config.model
@@ -180,6 +184,15 @@ def _check_learner(config: TrainConfig, name: str) -> Iterator[str]:
         yield from _report_error("model.lora.targets", check_targets, layers, model.lora.targets)
     if config.prompting.reply == TOOLS:
         yield from _report_error("prompting.reply", _check_template, config)
+    sees = is_vision_model(layers.config)
+    for setting, tune, is_used in (
+        ("model.tune", model.tune, config.steps != 0),
+        ("cold_start.tune", config.cold_start.tune, config.cold_start.is_used or config.control),
+    ):
+        if sees and tune == "full" and is_used:
+            yield f"{setting} = full: the vision parts of {name} are not trained. Set {setting}=lora."
+    if config.prompting.pictures != "none":
+        yield from _report_error("prompting.prompt", _check_sight, config)
 
 
 def _check_model_teacher(config: TrainConfig) -> None:
@@ -207,6 +220,23 @@ def _check_model_teacher(config: TrainConfig) -> None:
         )
 
 
+def _check_sight(config: TrainConfig) -> None:
+    """Raise `GymposiumError` if the learner or its chat template does not read pictures, or other processes would."""
+    if count_processes() > 1:
+        raise BadOption(
+            f"{config.prompting.prompt}: pixels stay in this process, but torchrun started {count_processes()} "
+            f"processes. Start one process, or set prompting.prompt=full."
+        )
+    chat = _load_learners_chat(config)
+    if chat.sight is None:
+        raise BadOption(
+            f"{config.prompting.prompt}: the model {config.model.name} does not see. Set model.name to a vision model, "
+            f"or prompting.prompt=full."
+        )
+    picture = Picture.from_parts(draw_note("?"), told="a test picture")
+    chat.conversation([{"role": "user", "content": "?", "picture": render_png(picture)}])
+
+
 def _check_template(config: TrainConfig) -> None:
     """Raise `GymposiumError` if the tool-call format of the learner's chat template is unknown."""
     from gymposium_agents.players.player import choose_reader  # imports torch
@@ -219,7 +249,7 @@ def _load_learners_chat(config: TrainConfig) -> Chat:
 
     prompting, name = config.prompting, config.model.name
     assert name is not None, "only a named model has a tokenizer before the run"
-    return load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust)
+    return load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust, sees=True)
 
 
 def check_servable(config: TrainConfig) -> None:

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_train.config.backend import BACKENDS, BackendSettings, LocalSettings
 from gymposium_train.config.defaults import fill_defaults, is_pretrained
-from gymposium_train.config.engine import ENGINES, Engine, find_engine, make_engine_table
+from gymposium_train.config.engine import ENGINES, ENGINES_HERE, Engine, find_engine, make_engine_table
 from gymposium_train.config.learn import (
     MISMATCHES,
     Bypass,
@@ -33,6 +33,7 @@ from gymposium_train.credit.protocol import CreditSettings
 from gymposium_train.objective.make import OBJECTIVES
 from gymposium_train.objective.ppo import PpoSettings
 from gymposium_train.objective.protocol import ObjectiveSettings
+from gymposium_train.util.processes import count_processes
 from gymposium_train.util.settings import Settings
 
 NO_TEACHER, AUTO_TEACHER = "none", "auto"
@@ -113,6 +114,11 @@ class TrainConfig(Settings):
         default = THINKING_TEMPERATURE if self.prompting.thinking else 0.0
         temperature = self.evaluation.temperature
         return self.prompting.player_settings(default if temperature is None else temperature)
+
+    @property
+    def can_show_pictures(self) -> bool:
+        """Whether pictures reach the model. Pixels stay in this process, so it must play and learn here."""
+        return self.engine.kind in ENGINES_HERE and count_processes() == 1
 
     @property
     def has_teacher(self) -> bool:

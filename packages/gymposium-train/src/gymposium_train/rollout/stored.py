@@ -11,13 +11,14 @@ from gymposium.games.protocol import Event
 from gymposium.match import MatchJob, MatchResult, Turn
 from gymposium.match.ending import Ending
 from gymposium_agents.chat.tokens import Policy, Tokens, TurnTokens
+from gymposium_agents.modeling.pictures import keep_picture, list_pictures
 
 
 @dataclass(frozen=True, slots=True)
 class StoredMatch:
     """A `MatchResult` without its job. Traces other than tokens are left out."""
 
-    __pydantic_config__ = ConfigDict(ser_json_inf_nan="constants")
+    __pydantic_config__ = ConfigDict(ser_json_inf_nan="constants", ser_json_bytes="base64", val_json_bytes="base64")
 
     events: list[Event]
     turns: list[Turn]
@@ -28,6 +29,8 @@ class StoredMatch:
     unanswered: dict[int, Tokens]
     opening: int
     reports: tuple[dict[str, float], ...]
+    pictures: tuple[bytes, ...]
+    """The pictures in the prompts."""
 
     def __post_init__(self) -> None:
         if len(self.traces) != len(self.turns):
@@ -36,20 +39,24 @@ class StoredMatch:
     @classmethod
     def from_match(cls, played: MatchResult) -> StoredMatch:
         """Return a finished match in its stored form."""
+        traces = [turn.trace if isinstance(turn.trace, TurnTokens) else None for turn in played.turns]
         return cls(
             played.events,
             [replace(turn, trace=None) for turn in played.turns],
-            [turn.trace if isinstance(turn.trace, TurnTokens) else None for turn in played.turns],
+            traces,
             played.paid,
             played.ending,
             played.penalties,
             played.unanswered,
             played.opening,
             played.reports,
+            tuple(list_pictures(*(trace.prompt for trace in traces if trace), *played.unanswered.values())),
         )
 
     def to_match(self, job: MatchJob) -> MatchResult:
-        """Return the finished match of a job."""
+        """Return the finished match of a job. Keeps its pictures for the learner's model."""
+        for picture in self.pictures:
+            keep_picture(picture)
         return MatchResult(
             job,
             self.events,

@@ -122,12 +122,13 @@ def iterate_lots(run: RunContext, file: str, tag: str, progress: Callable[[], ob
         plays = [
             RandomPlay(
                 game,
-                config.prompting.prompt,
+                config.prompting.style,
                 find_reply_form(config.prompting.reply),
                 seed=config.seed,
                 tag=f"{tag}-{game.name}" if games > 1 else tag,
                 each=note_played,
                 context=config.prompting.context,
+                pictures=config.prompting.pictures,
                 keep=settings.kept,
                 matches=_divide_matches(settings.matches, number, games),
             )

@@ -71,12 +71,13 @@ class TaughtLots:
             TaughtPlay(
                 game,
                 teacher,
-                config.prompting.prompt,
+                config.prompting.style,
                 find_reply_form(config.prompting.reply),
                 config.stages[0].opponents,
                 seed=config.seed,
                 tag=f"{_TAG}-{game.name}" if games > 1 else _TAG,
                 context=config.prompting.context,
+                pictures=config.prompting.pictures,
                 each=each,
             )
             for game in run.games

@@ -12,10 +12,12 @@ import torch
 
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
+from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.settings import find_reply_form
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.modeling.caches import CACHE_SHARE, compute_bytes_per_token, get_device_memory
+from gymposium_agents.modeling.sight import Sight
 from gymposium_agents.models.loading import build_skeleton, load_chat
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.devices import find_server_share, visible_gpus
@@ -70,6 +72,8 @@ class RunMemory:
     """The weights of an engine that holds a separate model in this process."""
     cache: int
     """Keys and values of the matches played concurrently."""
+    pictures: int
+    """The features of pictures that models in this process keep."""
     row: int
     """Number of tokens of the longest row."""
     device: int
@@ -79,7 +83,7 @@ class RunMemory:
     def resting(self) -> int:
         """The memory held all the time."""
         learner = self.learner
-        return learner.weights + learner.gradients + learner.optimizer + self.reference + self.engine
+        return learner.weights + learner.gradients + learner.optimizer + self.reference + self.engine + self.pictures
 
     @property
     def total(self) -> int:
@@ -100,6 +104,7 @@ class RunMemory:
             "activations": learner.activations,
             "logits": learner.logits,
             "cache": self.cache,
+            **({"pictures": self.pictures} if self.pictures else {}),
         }
 
 
@@ -145,6 +150,7 @@ def estimate_memory(
         reference=learner.trained * width // shards if Loss.from_config(config).needs_reference else 0,
         engine=learner.frozen + learner.trained * dtype.itemsize if config.engine.kind == "own" else 0,
         cache=min(cache, int(CACHE_SHARE * memory)) if config.engine.kind in ("own", "shared") else 0,
+        pictures=_estimate_features(config, architecture) * dtype.itemsize,
         row=row,
         device=memory,
     )
@@ -161,17 +167,42 @@ def load_architecture(config: TrainConfig) -> Any:
     return architecture
 
 
+def _load_chat(config: TrainConfig) -> Chat | None:
+    """Return the chat format of the learner's model, or None for small models, which have no tokenizer yet."""
+    name, prompting = config.model.name, config.prompting
+    if name is None:
+        return None
+    return load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust, sees=True)
+
+
+def _estimate_features(config: TrainConfig, architecture: Any) -> int:
+    """Return the number of values in the features of pictures that are kept in memory."""
+    chat = None if config.prompting.pictures == "none" else _load_chat(config)
+    if chat is None or not isinstance(chat.sight, Sight):
+        return 0
+    models = 2 if config.engine.kind == "own" else 1
+    width = int(architecture.get_text_config(decoder=True).hidden_size)
+    return models * chat.sight.count_kept_features() * width
+
+
 def estimate_longest_prompt(config: TrainConfig) -> int:
     """Return the length in tokens of the longest prompt in random matches of the games. Uses the tokens per
     pass for small models without a tokenizer and for games that cannot be played at random."""
     games = [game for game in map(load_game, config.games) if game.spec.plays_at_random]
-    name, prompting = config.model.name, config.prompting
-    if name is None or not games:
+    if (chat := _load_chat(config)) is None or not games:
         return config.optimizer.tokens_per_pass
-    chat = load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust)
-    form = find_reply_form(prompting.reply)
+    prompting, form = config.prompting, find_reply_form(config.prompting.reply)
     plays = (
-        RandomPlay(game, prompting.prompt, form, seed=config.seed, tag="memory", context=prompting.context, keep="all")
+        RandomPlay(
+            game,
+            prompting.style,
+            form,
+            seed=config.seed,
+            tag="memory",
+            context=prompting.context,
+            pictures=prompting.pictures,
+            keep="all",
+        )
         for game in games
     )
     return max(len(encode_prompt(lesson, chat)) for play in plays for lesson in play.lot(LESSONS))

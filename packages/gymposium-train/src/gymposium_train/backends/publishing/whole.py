@@ -146,7 +146,7 @@ class HostedModelPublisher(ModelVersions):
         def write_weights(staging: Path) -> None:
             # the learner may have moved on
             shutil.copytree(self._exchange / str(policy), staging, dirs_exist_ok=True)
-            self._learning.chat.tokenizer.save_pretrained(staging)
+            self._learning.chat.save(staging)
 
         self._keep_version(policy, write_weights)
 

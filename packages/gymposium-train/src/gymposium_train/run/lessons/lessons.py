@@ -132,8 +132,9 @@ def encode_prompt(lesson: Lesson, chat: Chat) -> Tokens:
     """Return the tokens of the conversation before a lesson's reply. Raises `BadOption` with file and line if the chat
     template rejects the conversation."""
     with _locate_errors(lesson):
-        if len(lesson.messages) == 1 and lesson.messages[0]["role"] == "user":
-            return chat.prompt(lesson.messages[0]["content"], lesson.tools)  # cached, because many prompts begin alike
+        first = lesson.messages[0]
+        if len(lesson.messages) == 1 and first["role"] == "user" and "picture" not in first:
+            return chat.prompt(first["content"], lesson.tools)  # cached, because many prompts begin alike
         return chat.conversation(lesson.messages, lesson.tools)
 
 

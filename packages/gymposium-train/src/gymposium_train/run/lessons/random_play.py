@@ -18,6 +18,7 @@ from gymposium.records.trajectories import Trajectory
 from gymposium.replies.reading import Reader
 from gymposium.rewards.match import split_return
 from gymposium.util.streams import stream
+from gymposium_agents.chat.context import Pictures
 from gymposium_train.config import Keep
 from gymposium_train.run.lessons.lessons import Lesson
 from gymposium_train.run.lessons.writing import LessonWriter
@@ -67,12 +68,13 @@ class RandomPlay:
         tag: str,
         each: Callable[[MatchResult], object] = lambda played: None,
         context: str = "state",
+        pictures: Pictures = "none",
         keep: Keep = "winners",
         matches: int | None = None,
     ) -> None:
         """`each` is called with every finished match. `matches` limits the number of matches. By default it is
         unlimited."""
-        self._game, self._author = game, RandomAuthor(style, LessonWriter(style, reader, context))
+        self._game, self._author = game, RandomAuthor(style, LessonWriter(style, reader, context, pictures))
         self._seed, self._tag, self._each, self._keep, self._matches = seed, tag, each, keep, matches
         self._played = 0
         self._newest: list[Lesson] = []

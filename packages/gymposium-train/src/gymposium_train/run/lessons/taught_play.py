@@ -20,7 +20,7 @@ from gymposium.records import record_matches
 from gymposium.replies.reading import READERS, Reader, Reading
 from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
-from gymposium_agents.chat.context import Exchange
+from gymposium_agents.chat.context import Exchange, Pictures
 from gymposium_train.config.stages import PAST, SELF
 from gymposium_train.run.lessons.lessons import Lesson
 from gymposium_train.run.lessons.writing import LessonWriter
@@ -139,13 +139,14 @@ class TaughtPlay:
         seed: int,
         tag: str,
         context: str = "state",
+        pictures: Pictures = "none",
         each: Callable[[MatchResult], object] = lambda played: None,
     ) -> None:
         """`opponents` are the players of the other seats, with their shares. Versions of the learner's own model are
         replaced by the student. With hidden information, the student plays all seats. `each` is called with every
         finished match."""
         self._game, self._seed, self._tag, self._each = game, seed, tag, each
-        self._author = TaughtAuthor(teacher, style, LessonWriter(style, reader, context))
+        self._author = TaughtAuthor(teacher, style, LessonWriter(style, reader, context, pictures))
         names = {name: None if name in (SELF, PAST) else make_player(name) for name in opponents}
         self._opponents = [player or self._author for player in names.values()] if game.seats > 1 else []
         self._shares = [*opponents.values()]

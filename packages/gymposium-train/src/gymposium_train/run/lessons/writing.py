@@ -6,7 +6,7 @@ from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader
-from gymposium_agents.chat.context import Exchange, list_template_tools, parse_context
+from gymposium_agents.chat.context import Exchange, Pictures, list_template_tools, parse_context
 from gymposium_train.run.lessons.lessons import Lesson
 
 _PAST = "lesson writer"
@@ -15,14 +15,15 @@ _PAST = "lesson writer"
 class LessonWriter:
     """Writes lessons for a model with these prompts. The past of each seat is stored in its memory."""
 
-    def __init__(self, style: Style, reader: Reader, context: str) -> None:
+    def __init__(self, style: Style, reader: Reader, context: str, pictures: Pictures) -> None:
         self._style: Style = style
+        self._pictures: Pictures = pictures
         self._reader = reader
         self._context = parse_context(context)
 
     def show(self, ask: Ask) -> Exchange:
         """Return what the model reads at this ask, without its past."""
-        return Exchange.from_ask(ask, get_prompt(ask.game, self._style, self._reader))
+        return Exchange.from_ask(ask, get_prompt(ask.game, self._style, self._reader), self._pictures)
 
     def write(self, ask: Ask, now: Exchange, move: str, taught: tuple[float, ...] = ()) -> Lesson:
         """Return the lesson that replies `move` at this ask. `taught` are a teacher's probabilities."""
