@@ -16,6 +16,7 @@ from gymposium.plugins.specs import GameSpec
 from gymposium_testing.checks import (
     environments,
     executors,
+    exploits,
     forking,
     hiding,
     length,
@@ -120,6 +121,7 @@ CHECKS: tuple[Check, ...] = (
     Check("returns", "game", returns.returns_stay_in_range),
     Check("returns", "game", returns.returns_match_the_utility),
     Check("returns", "game", returns.rewards_sum_to_returns),
+    Check("exploits", "game", exploits.null_agents_earn_nothing),
     Check("replay", "game", replay.events_reproduce_the_match),
     Check("replay", "game", replay.prefixes_load_and_continue),
     Check("replay", "game", replay.invalid_records_are_rejected),

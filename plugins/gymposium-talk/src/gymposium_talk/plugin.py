@@ -40,6 +40,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         title="Public goods",
         summary="Talk, then give coins to the public, where they grow and are shared.",
         entry_point="gymposium_talk.dilemmas:public_goods",
+        null_agents={"zero": "Giving nothing is best in a single round."},
         dynamics="simultaneous",
         seats=3,
         parameters=(

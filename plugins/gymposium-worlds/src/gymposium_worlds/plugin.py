@@ -84,6 +84,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         title="Questions",
         summary="Answer a question that has one right answer, from your file or made-up arithmetic.",
         entry_point="gymposium_worlds.qa.game:QuestionsGame",
+        null_agents={"zero": "Of small numbers, many differences and products are 0."},
         family="tasks",
         seats=1,
         parameters=(

@@ -211,6 +211,9 @@ class GameSpec(Spec):
     Empty if they may play it."""
     best_play: str = ""
     """Known facts about optimal play, in sentences, with sources. They are for people and never appear in prompts."""
+    null_agents: Mapping[str, str] = field(default_factory=dict)
+    """Null agents of `gymposium audit-env` that earn more than random play by the rules, each with the reason:
+    `{"first": "The first column is as good as any."}`."""
     version: int = 0
     """Version of rules and rewards. Changes in wording increment the prompt version instead."""
     namespace: str = ""

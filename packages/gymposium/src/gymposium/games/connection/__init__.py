@@ -23,6 +23,7 @@ GAMES = (
         title="Havannah",
         summary="Form a ring, or connect two corners or three sides of a hexagonal board.",
         entry_point="gymposium.games.connection.havannah:game",
+        null_agents={"first": "Random play does not block an edge.", "last": "Random play does not block an edge."},
         seat_names=("x", "o"),
         best_play=(
             "Not known for the usual sizes; the first player wins on the smallest boards, up to a side of 4 (Ewalds, "

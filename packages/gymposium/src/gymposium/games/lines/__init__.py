@@ -38,6 +38,7 @@ GAMES = (
         title="Gomoku",
         summary="Place stones on any empty point; five in a row win.",
         entry_point="gymposium.games.lines.gomoku:game",
+        null_agents={"first": "Random play does not block a row.", "last": "Random play does not block a row."},
         seat_names=("Black, b", "White, w"),
         best_play=(
             "Free gomoku on 15 by 15 is won by the first player (Allis, 1994, Searching for Solutions in Games and "

@@ -10,6 +10,7 @@ GAMES = (
         title="Breakthrough",
         summary="Get one of your pieces to the far side of the board.",
         entry_point="gymposium.games.pieces.breakthrough:game",
+        null_agents={"last": "It advances one pawn, which random play seldom takes."},
         seat_names=("Black, b", "White, w"),
         best_play=(
             "On 5 by 5 the second player wins; 6 by 5 has been solved as well (Saffidine and others, 2011, Solving "
