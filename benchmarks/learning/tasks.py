@@ -181,6 +181,15 @@ TASKS = (
         demonstrations=(Demonstrations("tables-expert", 20_000, "return>=1"),),
     ),
     Task(
+        "tables-teacher",
+        360,
+        (
+            Goal(TABLES, "exact unseen", "right answers about unseen databases in unseen wordings", 0.5),
+            Goal(TABLES, "exact", "right answers to other questions about the databases that it learned from"),
+        ),
+        (_NO_CONTROL_TAUGHT,),
+    ),
+    Task(
         "arithmetic",
         260,
         (

@@ -1,4 +1,7 @@
-"""Wordings of questions. The splits `train` and `test` have different ones."""
+"""Wordings of questions. The splits `train` and `test` have different ones.
+
+Lookups have many wordings in `train`, in different orders of words: a model that learns from two of them does not
+understand a third."""
 
 from __future__ import annotations
 
@@ -8,11 +11,41 @@ Split = Literal["train", "test"]
 
 WORDINGS: dict[str, dict[Split, tuple[str, ...]]] = {
     "lookup.named": {
-        "train": ('What is the {column} of the {noun} "{name}"?', 'Give the {column} of the {noun} "{name}".'),
+        "train": (
+            'What is the {column} of the {noun} "{name}"?',
+            'Give the {column} of the {noun} "{name}".',
+            'Which {column} does the {noun} "{name}" have?',
+            'Tell me the {column} of the {noun} "{name}".',
+            'Find the {noun} "{name}" and state its {column}.',
+            'I mean the {noun} "{name}". What is its {column}?',
+            'Look up the {noun} "{name}". We need its {column}.',
+            'I would like to know the {column} that the {noun} "{name}" has.',
+            'There is one {noun} "{name}": report its {column}.',
+            'About the {noun} "{name}": which {column} is on record?',
+            'Of the {noun} "{name}", name the {column}.',
+            'Read the {column} of the {noun} "{name}" from the data.',
+            'A customer asked about the {noun} "{name}". Say which {column} it has.',
+            'The {noun} "{name}" has one {column}. Which?',
+        ),
         "test": ('For the {noun} "{name}", what is the {column}?',),
     },
     "lookup.numbered": {
-        "train": ("What is the {column} of the {noun} with the id {id}?",),
+        "train": (
+            "What is the {column} of the {noun} with the id {id}?",
+            "Give the {column} of the {noun} with the id {id}.",
+            "Which {column} does the {noun} with the id {id} have?",
+            "Tell me the {column} of the {noun} with the id {id}.",
+            "Find the {noun} with the id {id} and state its {column}.",
+            "I mean the {noun} with the id {id}. What is its {column}?",
+            "Look up the {noun} with the id {id}. We need its {column}.",
+            "I would like to know the {column} that the {noun} with the id {id} has.",
+            "There is one {noun} with the id {id}: report its {column}.",
+            "About the {noun} with the id {id}: which {column} is on record?",
+            "Of the {noun} with the id {id}, name the {column}.",
+            "Read the {column} of the {noun} with the id {id} from the data.",
+            "A customer asked about the {noun} with the id {id}. Say which {column} it has.",
+            "The {noun} with the id {id} has one {column}. Which?",
+        ),
         "test": ("For the {noun} with the id {id}, what is the {column}?",),
     },
     "lookup.reverse": {"train": (), "test": ('Which {noun} has the {column} "{value}"?',)},
