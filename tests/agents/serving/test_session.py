@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
 from transformers import PreTrainedTokenizerFast
 
+from gymposium.errors import GymposiumError
 from gymposium.tasks.tools import Call
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.messages import CHARACTERS_PER_TOKEN
 from gymposium_agents.chat.rows import make_token_rows
-from gymposium_agents.chat.tokens import BASE, Completion, Sampling
+from gymposium_agents.chat.tokens import BASE, Completion, Sampling, TokenRequest
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.serving.replies import format_message, parse_reply
 from gymposium_agents.serving.requests import CompletionRequest
@@ -332,3 +336,37 @@ def test_calls_with_lone_surrogates_are_content(chat: Chat) -> None:
     parsed = parse_reply(request, chat, Completion(ids, (0.0,) * len(ids), "stop", BASE))
     assert parsed.message == {"role": "assistant", "content": written}
     json.dumps(format_message(parsed, "a"), ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_lost_client_of_a_stream_keeps_the_reply_and_hides_no_other_error(
+    fails: bool, family_tokenizer: Callable[[str], PreTrainedTokenizerFast], caplog: pytest.LogCaptureFixture
+) -> None:
+    chat = Chat(family_tokenizer("qwen2.5"))
+    waiting: Future[Completion] = Future()
+    asked = asyncio.Event()
+
+    def submit(request: TokenRequest, sampling: Sampling) -> Future[Completion]:
+        asked.set()
+        return waiting
+
+    talk = Session(LanguageModelPlayer("lm:script", Script(chat, []), chat, sampling=Sampling(1.0, 9)), submit, 0)
+    request = CompletionRequest.read({"messages": [user("Move?")]})
+
+    async def lose_client() -> None:
+        part = asyncio.create_task(anext(talk.stream(request)))
+        await asked.wait()
+        part.cancel()
+        await asyncio.gather(part, return_exceptions=True)
+        ids = tuple(chat.reply("b2"))
+        if fails:
+            waiting.set_exception(GymposiumError("The engine is gone."))
+        else:
+            waiting.set_result(Completion(ids, (-0.5,) * len(ids), "stop", BASE))
+        while talk.busy:
+            await asyncio.sleep(0)
+
+    asyncio.run(lose_client())
+    gc.collect()
+    assert len(talk.turns) == (not fails)
+    assert not caplog.records

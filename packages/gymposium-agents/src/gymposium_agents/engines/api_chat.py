@@ -56,8 +56,6 @@ class ChatDialect:
         body: dict[str, Any] = {"messages": [*system, *_write_messages(messages)]}
         if tools:
             body["tools"] = [tool.as_function for tool in tools]
-        if settings.top_p is not None:
-            body["top_p"] = settings.top_p
         if settings.reasoning_effort is not None:
             body["reasoning_effort"] = settings.reasoning_effort
         return body
@@ -116,7 +114,7 @@ def _write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
                 {
                     "id": id_,
                     "type": "function",
-                    "function": {"name": call.name, "arguments": json.dumps(dict(call.arguments), ensure_ascii=False)},
+                    "function": {"name": call.name, "arguments": call.arguments_json},
                 }
                 for call, id_ in zip(calls, ids, strict=True)
             ]

@@ -103,7 +103,7 @@ class ApiDialect(Protocol):
         ...
 
     def write(self, settings: ApiSettings, messages: Sequence[Message], tools: Sequence[Tool]) -> dict[str, Any]:
-        """Return the body of a request, without the model, the temperature, the seed and the limit."""
+        """Return the body of a request, without the model, the limit and how replies are sampled."""
         ...
 
     def find_error(self, answer: Any) -> Mapping[str, Any] | str | None:

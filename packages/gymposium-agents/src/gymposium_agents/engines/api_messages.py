@@ -59,8 +59,6 @@ class MessagesDialect:
                 {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
                 for tool in tools
             ]
-        if settings.top_p is not None:
-            body["top_p"] = settings.top_p
         if settings.reasoning_effort is not None:
             body["output_config"] = {"effort": settings.reasoning_effort}
         if settings.thinking_budget is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -51,8 +50,6 @@ class ResponsesDialect:
         if tools:
             body["tools"] = [{"type": "function", "strict": False, **tool.as_dict} for tool in tools]
             body["include"] = ["reasoning.encrypted_content"]  # the thoughts before a call must be sent back
-        if settings.top_p is not None:
-            body["top_p"] = settings.top_p
         if settings.reasoning_effort is not None:
             body["reasoning"] = {"effort": settings.reasoning_effort}
         return body
@@ -109,8 +106,8 @@ def _write_items(messages: Sequence[Message]) -> list[dict[str, Any]]:
         elif message["content"].strip() or not calls:
             written.append({"role": message["role"], "content": message["content"]})
         for call, id_ in zip(calls, ids):
-            arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
-            written.append({"type": "function_call", "call_id": id_, "name": call.name, "arguments": arguments})
+            made = {"type": "function_call", "call_id": id_, "name": call.name, "arguments": call.arguments_json}
+            written.append(made)
     return written
 
 

@@ -145,6 +145,8 @@ class OpenAIChatEngine:
         body = {"model": self.settings.model, **content, self._accepted.limit: sampling.max_tokens}
         if not self.settings.own_temperature:
             body["temperature"] = sampling.temperature
+        if self.settings.top_p is not None:
+            body["top_p"] = self.settings.top_p
         if self.settings.seed and "seed" in self._dialect.adaptable:
             body["seed"] = seed
         return {name: value for name, value in body.items() if name not in self._accepted.left_out}

@@ -76,14 +76,26 @@ class Translation:
         self.names.update({f"{place}.{name}": own for name, own in names.items()})
         self.messages.append(message)
 
-    def add_call(self, where: str, call: dict[str, Any], arguments: str) -> None:
-        """Add a call to the last message. The request has it at `where`, and its arguments in the field `arguments`."""
+    def copy_fields(self, given: Mapping[str, Any], *names: str) -> None:
+        """Copy fields that differ at most in their names. `names` are those in chat completions."""
+        for name in names:
+            if (own := self.names.get(name, name)) in given:
+                self.body[name] = given[own]
+
+    def add_call(self, where: str, name: str, tool: str, arguments: str, own: str) -> None:
+        """Add a call with the id `name` to the last message. The request has it at `where`, and its arguments, which
+        are JSON here, in the field `own`."""
         calls = self.messages[-1].setdefault("tool_calls", [])
         message = f"messages[{len(self.messages) - 1}]"
         place = f"{message}.tool_calls[{len(calls)}]"
         self.names.update({f"{message}.tool_calls": self.names[message], place: where})
-        self.names[f"{place}.function.arguments"] = f"{where}.{arguments}"
-        calls.append(call)
+        self.names[f"{place}.function.arguments"] = f"{where}.{own}"
+        calls.append({"id": name, "type": "function", "function": {"name": tool, "arguments": arguments}})
+
+    def add_result(self, where: str, given: Mapping[str, Any], own: str, text: str) -> None:
+        """Add the result of a call, a text. The request has it at `where`, and the call's id in the field `own`."""
+        message = {"role": "tool", "tool_call_id": given.get(own), "content": text}
+        self.add_message(where, message, tool_call_id=f"{where}.{own}")
 
     def add_tool(self, where: str, tool: Mapping[str, Any], parameters: str) -> None:
         """Add a tool whose schema the request has in the field `parameters`. Raises `BadRequest` if its description is

@@ -75,9 +75,7 @@ def read_request(body: Any, *, strict: bool = False) -> CompletionRequest:
     for number, tool in enumerate(read_list("tools", given.get("tools", []))):
         _read_tool(f"tools[{number}]", tool, translation)
     _check_format(given.get("output_config.format"))
-    for name in ("max_tokens", "stop", "stream"):
-        if (own := NAMES.get(name, name)) in given:
-            translation.body[name] = given[own]
+    translation.copy_fields(given, "max_tokens", "stop", "stream")
     translation.body["tool_choice"] = _read_choice(given.get("tool_choice", {"type": "auto"}))
     return translation.build()
 
@@ -103,8 +101,7 @@ def _read_user_blocks(where: str, content: Any, translation: Translation) -> Non
     for place, block in read_parts(where, content, ("text",)) or [(where, {"type": "text", "text": ""})]:
         if block["type"] == "tool_result":
             text = join_texts(f"{place}.content", "" if block.get("content") is None else block["content"], ("text",))
-            result = {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": text}
-            translation.add_message(place, result, tool_call_id=f"{place}.tool_use_id")
+            translation.add_result(place, block, "tool_use_id", text)
             message = None
         elif block["type"] != "text":
             raise make_type_error(place, block, _USER)
@@ -123,8 +120,7 @@ def _read_reply(where: str, content: Any, translation: Translation) -> None:
             case {"type": "text", "text": text}:
                 message["content"] += text
             case {"type": "tool_use", "id": str(name), "name": str(tool), "input": Mapping() as values}:
-                function = {"name": tool, "arguments": json.dumps(values)}
-                translation.add_call(place, {"id": name, "type": "function", "function": function}, "input")
+                translation.add_call(place, name, tool, json.dumps(values), "input")
             case {"type": "tool_use"}:
                 form = '{"type": "tool_use", "id": "…", "name": "…", "input": {…}}'
                 raise BadRequest(place, f"give {form}, not {format_value(block)}.")

@@ -105,7 +105,7 @@ def format_message(said: ParsedReply, name: str) -> dict[str, Any]:
             {
                 "id": f"call-{name}-{number}",
                 "type": "function",
-                "function": {"name": call.name, "arguments": json.dumps(dict(call.arguments), ensure_ascii=False)},
+                "function": {"name": call.name, "arguments": call.arguments_json},
             }
             for number, call in enumerate(calls)
         ]

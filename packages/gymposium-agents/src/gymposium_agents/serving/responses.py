@@ -77,9 +77,7 @@ def read_request(body: Any, *, strict: bool = False) -> CompletionRequest:
     for number, tool in enumerate(read_list("tools", given.get("tools", []))):
         _read_tool(f"tools[{number}]", tool, translation)
     _check_format(given.get("text.format"))
-    for name in ("max_tokens", "stream"):
-        if (own := NAMES.get(name, name)) in given:
-            translation.body[name] = given[own]
+    translation.copy_fields(given, "max_tokens", "stream")
     choice = _read_choice(given.get("tool_choice", "auto"))
     included = [
         read_string(f"include[{n}]", one) for n, one in enumerate(read_list("include", given.get("include", [])))
@@ -117,8 +115,7 @@ def _read_input(given: Any, translation: Translation) -> None:
                 _read_call(where, item, translation)
             case "function_call_output":
                 text = join_texts(f"{where}.output", item.get("output"), _TEXTS)
-                result = {"role": "tool", "tool_call_id": item.get("call_id"), "content": text}
-                translation.add_message(where, result, tool_call_id=f"{where}.call_id")
+                translation.add_result(where, item, "call_id", text)
                 extends_reply = False
             case "reasoning":  # the session keeps the thoughts of its own replies
                 extends_reply = False
@@ -146,8 +143,7 @@ def _read_message(where: str, given: Mapping[str, Any], translation: Translation
 def _read_call(where: str, given: Mapping[str, Any], translation: Translation) -> None:
     match given:
         case {"call_id": str(name), "name": str(tool), "arguments": str(arguments)}:
-            function = {"name": tool, "arguments": arguments}
-            translation.add_call(where, {"id": name, "type": "function", "function": function}, "arguments")
+            translation.add_call(where, name, tool, arguments, "arguments")
         case _:
             form = '{"type": "function_call", "call_id": "…", "name": "…", "arguments": "{…}"}'
             raise BadRequest(where, f"give {form}, not {format_value(given)}.")

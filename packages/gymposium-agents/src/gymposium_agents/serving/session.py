@@ -119,6 +119,7 @@ class Session:
         loop, shown = asyncio.get_running_loop(), asyncio.Queue[str | None]()
         watch = Watch(request, self.chat, lambda text: loop.call_soon_threadsafe(shown.put_nowait, text))
         task = asyncio.create_task(self.complete(request, again=again, watch=watch))
+        task.add_done_callback(_mark_retrieved)
         task.add_done_callback(lambda done: shown.put_nowait(None))
         begun = ""
         while (text := await shown.get()) is not None:
@@ -144,8 +145,7 @@ class Session:
     def _forget(self, key: str, task: asyncio.Task[ServedTurn]) -> None:
         if self._under_way.get(key) is task:
             del self._under_way[key]
-        if not task.cancelled():
-            task.exception()  # the caller may be gone, and nothing else retrieves it
+        _mark_retrieved(task)
 
     def _render_prompt(self, request: CompletionRequest) -> Prompt:
         """Return the prompt of a request. Raises `BadRequest`, and `ContextFull` for messages that are much too
@@ -198,6 +198,12 @@ class Session:
             self._memory.keep(turn.number, prompt, said, turn.tokens)
         self._counts[turn.beginning] += 1
         return turn
+
+
+def _mark_retrieved(task: asyncio.Task[ServedTurn]) -> None:
+    """Mark a finished task's exception as retrieved, because its client may be gone, and nothing else retrieves it."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _compute_key(request: CompletionRequest) -> str:

@@ -26,6 +26,11 @@ class Call:
         arguments = {name: self.arguments[name] for name in sorted(self.arguments)}
         return json.dumps({"name": self.name, "arguments": arguments}, ensure_ascii=False, allow_nan=False)
 
+    @property
+    def arguments_json(self) -> str:
+        """The arguments as JSON, in their own order, as chat APIs write them."""
+        return json.dumps(dict(self.arguments), ensure_ascii=False)
+
     @classmethod
     def parse(cls, value: Any, arguments: str = "arguments") -> Call:
         """Parse a call from a JSON object. `arguments` is the key of the arguments in the object.
