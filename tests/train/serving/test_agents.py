@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -18,23 +19,32 @@ from gymposium.tasks.tools import Call
 from gymposium_agents.chat.chat import Chat
 
 from .scripted import ServedSession, served
-from .test_npm_clients import NODE_MODULES
 from .test_source import free_port, make_config, served as served_run
 
 AGENTS = Path(__file__).with_name("agents")
 PYTHON = os.environ.get("GYMPOSIUM_AGENT_PYTHON")
 """The Python of an environment with the library of the tests that are chosen."""
+NODE_MODULES = os.environ.get("GYMPOSIUM_NODE_MODULES")
+"""The `node_modules` of an environment with the packages from npm."""
 CONTEXT = 32_768
-"""Number of tokens of the model's context. The instructions of smolagents are long."""
+"""Number of tokens of the model's context. The instructions of smolagents and coding agents are long."""
 WORDS = "abc"
-SIMPLE = ("openai-python", "openai-node", "ai-sdk", "litellm", "openai-agents", "pydantic-ai", "langgraph")
+PROTOCOLS = ("chat", "responses", "messages")
+CODING = ("claude-code", "codex")
+FROM_NPM = ("openai-node", "openai", "anthropic", "ai-sdk", *(f"vercel-ai {protocol}" for protocol in PROTOCOLS))
+SIMPLE = (
+    *FROM_NPM,
+    "openai-python",
+    *(f"{name} {protocol}" for name in ("litellm", "pydantic-ai", "langgraph") for protocol in PROTOCOLS),
+    *(f"openai-agents {protocol}" for protocol in PROTOCOLS[:2]),
+)
 OTHERS = ("pydantic-ai-output", "smolagents", "smolagents-code", "smolagents-tools", "mini-swe-agent", "aider")
 
 
 @pytest.fixture(autouse=True)
 def needs_library(request: pytest.FixtureRequest) -> None:
     """Skip the tests of agents whose libraries are not installed."""
-    from_npm = request.node.callspec.params.get("agent") in ("openai-node", "ai-sdk")
+    from_npm = request.node.callspec.params.get("agent") in (*FROM_NPM, *CODING)
     if (NODE_MODULES if from_npm else PYTHON) is None:
         pytest.skip("needs other libraries: tox run -m peers")
 
@@ -65,14 +75,49 @@ def code() -> list[str]:
 
 
 def run(agent: str, base_url: str, *, stream: bool) -> subprocess.CompletedProcess[str]:
-    """Run an agent in the environment of its library."""
-    script = next(AGENTS.glob(f"{agent.replace('-', '_')}_agent.*"))
+    """Run an agent in the environment of its library. Its name may be followed by a protocol."""
+    name, *options = agent.split()
+    script = next(AGENTS.glob(f"{name.replace('-', '_')}_agent.*"))
     if script.suffix == ".mjs":  # Node looks for modules beside the script
         command = ["node", shutil.copy(script, Path(str(NODE_MODULES)).parent)]
     else:
         command = [str(PYTHON), "-I", str(script)]
     return subprocess.run(
-        [*command, base_url, *(["stream"] if stream else [])],
+        [*command, base_url, *options, *(["stream"] if stream else [])],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=300,
+    )
+
+
+def run_coding(agent: str, base_url: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    """Let a coding agent, which knows nothing of this machine's user, run a command."""
+    addresses = {"ANTHROPIC_BASE_URL": base_url.removesuffix("/v1"), "ANTHROPIC_API_KEY": "none"}
+    settings = {
+        "model": "policy",
+        "model_provider": "gymposium",
+        "model_providers.gymposium.name": "gymposium",
+        "model_providers.gymposium.base_url": base_url,
+        "model_providers.gymposium.wire_api": "responses",
+        "web_search": "disabled",
+    }
+    options = [option for name, value in settings.items() for option in ("-c", f'{name}="{value}"')]
+    options += ["-c", "agents.enabled=false", "--skip-git-repo-check", "-s", "danger-full-access"]
+    command = {
+        "claude-code": ["claude", "--model", "policy", "--tools", "Bash", "--allowedTools", "Bash", "-p"],
+        "codex": ["codex", "exec", *options],
+    }[agent]
+    return subprocess.run(
+        [f"{NODE_MODULES}/.bin/{command[0]}", *command[1:], "Run echo hello and say what it printed."],
+        cwd=directory,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(directory),
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            **addresses,
+        },
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
         check=False,
@@ -153,6 +198,34 @@ def test_coding_episode_is_one_row(
         assert session.rows() == 1
 
 
+@pytest.mark.parametrize("thoughts", ["", "<think>\nhm\n</think>\n\n"], ids=["plain", "thoughts"])
+@pytest.mark.parametrize(
+    ("agent", "tool", "arguments"),
+    [
+        ("claude-code", "Bash", {"command": "echo hello", "description": "Say hello"}),
+        ("codex", "exec_command", {"cmd": "echo hello"}),
+    ],
+)
+def test_coding_agent_runs_a_command_in_one_row(
+    agent: str,
+    tool: str,
+    arguments: dict[str, str],
+    thoughts: str,
+    family_tokenizer: Callable[[str], PreTrainedTokenizerFast],
+    tmp_path: Path,
+) -> None:
+    chat = Chat(family_tokenizer("qwen3" if thoughts else "qwen2.5"), thinking=bool(thoughts))
+    replies = [f"{thoughts}{called(chat, tool, **arguments)}", f"{thoughts}It printed hello."]
+    with served(chat, replies, tmp_path) as session:
+        session.script.context = CONTEXT
+        done = run_coding(agent, session.base_url, tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "It printed hello." in done.stdout
+        assert session.beginnings() == ["fresh", "grown"]
+        (result,) = session.turns()[1].messages
+        assert (result["role"], "hello" in result["content"]) == ("tool", True)
+
+
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 def test_aider_writes_a_file(
     stream: bool,
@@ -175,11 +248,11 @@ def untrained(
     tokenizer = family_tokenizer("qwen2.5")
     config = Qwen2Config(
         vocab_size=len(tokenizer),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=2,
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        num_key_value_heads=1,
         max_position_embeddings=CONTEXT,
         tie_word_embeddings=True,
         eos_token_id=tokenizer.eos_token_id,
@@ -190,8 +263,9 @@ def untrained(
     return directory
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-@pytest.mark.parametrize("agent", [*SIMPLE, *OTHERS])
+@pytest.mark.parametrize(
+    ("agent", "stream"), [*product([*SIMPLE, *OTHERS], [False, True]), *((agent, True) for agent in CODING)]
+)
 def test_run_trains_a_step_on_sessions(agent: str, stream: bool, untrained: Path, tmp_path: Path) -> None:
     """The model has random weights, so its replies are no answers. Libraries that insist on one give up."""
     port, prompting = free_port(), {"max_tokens": 8}
@@ -199,7 +273,10 @@ def test_run_trains_a_step_on_sessions(agent: str, stream: bool, untrained: Path
     said: list[str] = []
 
     def play_session(session: Session[Server]) -> float:
-        done = run(agent, session.base_url, stream=stream)
+        if agent in CODING:
+            done = run_coding(agent, session.base_url, tmp_path)
+        else:
+            done = run(agent, session.base_url, stream=stream)
         said.append(done.stdout + done.stderr)
         return float(session.member)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gymposium_agents.serving import messages, responses
 from gymposium_agents.serving.requests import PARAMETERS
 from gymposium_train.config.directory import RunDirectory
 
@@ -38,9 +39,14 @@ def test_docs_agent_plays_and_is_trained(model_directory: Path, tmp_path: Path) 
 
 
 def test_docs_list_the_policy_of_each_field() -> None:
-    rows = re.findall(r"^\| (`.*) \| (honored|overridden|refused) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    listed = {name: policy for names, policy in rows for name in re.findall(r"`(\w+)`", names)}
-    assert listed == {name: parameter.policy for name, parameter in PARAMETERS.items()}
+    page = PAGE.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*) \| (honored|overridden|refused) \|", page, re.MULTILINE)
+    listed = {name: policy for names, policy in rows for name in re.findall(r"`([\w.]+)`", names)}
+    (translated,) = re.findall(r"^\| in chat completions \|.*?\n\n", page, re.MULTILINE | re.DOTALL)
+    mapped = {*re.findall(r"`([\w.]+)`", translated), "input"}
+    policies = {**messages.PARAMETERS, **responses.PARAMETERS, **PARAMETERS}
+    assert listed == {name: parameter.policy for name, parameter in policies.items() if name in listed}
+    assert policies.keys() - listed.keys() <= mapped
 
 
 def test_docs_scoring_function_works() -> None:

@@ -1,4 +1,5 @@
-"""An agent of LiteLLM. Arguments: the session's address, and `stream` if replies are to be streamed."""
+"""An agent of LiteLLM. Arguments: the session's address, the protocol, and `stream` if replies are to be
+streamed."""
 
 import json
 import sys
@@ -6,6 +7,7 @@ from typing import Any
 
 import litellm
 
+MODELS = {"chat": "openai/policy", "messages": "anthropic/policy", "responses": "openai/responses/policy"}
 TOOLS: Any = [
     {
         "type": "function",
@@ -22,11 +24,12 @@ def look_up(word: str) -> int:
     return {"a": 1, "b": 2, "c": 3}[word]
 
 
-def add(base_url: str, stream: bool) -> str | None:
+def add(base_url: str, protocol: str, stream: bool) -> str | None:
+    address = base_url.removesuffix("/v1") if protocol == "messages" else base_url
     messages: list[Any] = [{"role": "user", "content": "What do a, b and c add up to?"}]
     while True:
         answer: Any = litellm.completion(
-            "openai/policy", api_base=base_url, api_key="none", messages=messages, tools=TOOLS, stream=stream
+            MODELS[protocol], api_base=address, api_key="none", messages=messages, tools=TOOLS, stream=stream
         )
         if stream:
             answer = litellm.stream_chunk_builder(list(answer), messages=messages)
@@ -39,4 +42,4 @@ def add(base_url: str, stream: bool) -> str | None:
             messages.append({"role": "tool", "tool_call_id": call.id, "content": str(result)})
 
 
-print(add(sys.argv[1], "stream" in sys.argv))
+print(add(*sys.argv[1:3], "stream" in sys.argv))
