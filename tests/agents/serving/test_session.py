@@ -93,7 +93,7 @@ def test_far_too_long_requests_are_not_tokenized(
 ) -> None:
     """The tokenizer takes a minute for four megabytes, and holds up other clients."""
     monkeypatch.setattr(Chat, "rendering", lambda *given: pytest.fail("it was rendered"))
-    with pytest.raises(ContextFull, match=r"[\d,]+ characters, but the model's context is 4096 tokens"):
+    with pytest.raises(ContextFull, match=r"[\d,]+ characters, tools included, but the model's context is 4096"):
         ask(session(chat, "no"), *messages, tools=tools)
 
 

@@ -13,6 +13,7 @@ import pytest
 from tests.agents.serving.scripted import Break
 
 from gymposium_agents.chat.chat import Chat
+from gymposium_agents.engines.api_errors import find_kind
 
 from .scripted import CALLS, GROWN, MAX_TOKENS, TOOLS, Serve, ServedSession, served
 
@@ -215,9 +216,10 @@ def test_long_requests_can_be_counted_but_not_answered(serve: Serve) -> None:
     long: Any = [{"role": "user", "content": "too long " * 3_000}]
     with serve() as session, connect(session) as client:
         assert client.messages.count_tokens(model="policy", messages=long).input_tokens > session.script.context
-        with pytest.raises(anthropic.BadRequestError, match="messages: with the tools they have"):
+        with pytest.raises(anthropic.BadRequestError, match="messages: the prompt is too long") as failed:
             client.messages.create(model="policy", max_tokens=9, messages=long)
+        assert find_kind(400, failed.value.response.content) == "too long", "the engine of api: knows it, too"
         with openai.OpenAI(base_url=session.base_url, api_key="none") as other:
-            with pytest.raises(openai.BadRequestError, match="input: with the tools they have") as refused:
+            with pytest.raises(openai.BadRequestError, match="input: the prompt is too long") as refused:
                 other.responses.create(model="policy", input=long)
             assert refused.value.code == "context_length_exceeded"

@@ -27,13 +27,15 @@ OVERRIDDEN = "x-gymposium-overridden"
 
 
 class ContextFull(BadRequest):
-    """Error for a request whose messages leave no space for a reply in the model's context."""
+    """Error for a request whose messages leave no space for a reply in the model's context.
+
+    Anthropic's clients recognize it by its words, because their protocol has no code for it."""
 
     def __init__(self, size: str, context: int) -> None:
         super().__init__(
             "messages",
-            f"with the tools they have {size}, but the model's context is {context} tokens, including the reply. End "
-            f"the session with truncated, or send fewer messages.",
+            f"the prompt is too long. It has {size}, tools included, but the model's context is {context} tokens, "
+            f"including the reply. End the session with truncated, or send fewer messages.",
             "context_length_exceeded",
         )
 
