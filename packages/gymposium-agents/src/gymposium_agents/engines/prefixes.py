@@ -55,11 +55,11 @@ def plan_groups(prompts: Sequence[Tokens], capacity: int) -> list[Group]:
     """Divide distinct prompts into groups with a common prefix. The prefixes have at most `capacity` tokens in
     total."""
     groups: list[Group] = []
-    room = capacity
+    space = capacity
     for part, prefix in _split(sorted(prompts), 0, few=len(prompts) <= FEW):
-        if prefix > room:
+        if prefix > space:
             prefix = 0
-        room -= prefix
+        space -= prefix
         for alike in group_by_length(part, len):
             size = max(1, PASS_TOKENS // len(alike[-1]))
             groups += [Group(alike[first : first + size], prefix) for first in range(0, len(alike), size)]

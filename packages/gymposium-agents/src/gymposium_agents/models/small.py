@@ -80,9 +80,9 @@ def make_prose_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTok
     for text in texts:
         words.update(dict.fromkeys((_convert_to_bytes(chunk) for chunk in re.findall(_PROSE_CHUNK, text)), 1))
     ids = {token: number for number, token in enumerate((*_SPECIAL, *_BYTES))}
-    room = max(0, vocabulary - len(ids))
+    space = max(0, vocabulary - len(ids))
     often = [word for word, count in words.most_common() if count > 1 and word not in ids]
-    for word in often[:room]:
+    for word in often[:space]:
         ids[word] = len(ids)
     return _build_tokenizer(ids, [], _PROSE_CHUNK)
 

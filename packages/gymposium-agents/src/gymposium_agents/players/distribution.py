@@ -174,11 +174,11 @@ def _select_fitting_moves(
     player: PromptedModel, ask: Ask, prompt: Tokens, moves: list[str], replies: dict[str, Tokens]
 ) -> list[str]:
     """Return the moves whose replies are within the player's token limit."""
-    room = min(player.sampling.max_tokens, player.engine.context - len(prompt))
-    fit = [move for move in moves if len(replies[move]) <= room]
+    space = min(player.sampling.max_tokens, player.engine.context - len(prompt))
+    fit = [move for move in moves if len(replies[move]) <= space]
     if not fit:
         raise GymposiumError(
-            f"No legal move of {ask.game.name} fits into {quantity(room, 'token')}: the shortest reply has "
+            f"No legal move of {ask.game.name} fits into {quantity(space, 'token')}: the shortest reply has "
             f"{min(len(replies[move]) for move in moves)}. Raise the player's max_tokens, or use a longer context."
         )
     return fit

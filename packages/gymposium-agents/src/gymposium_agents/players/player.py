@@ -155,10 +155,10 @@ class LanguageModelPlayer:
         if self.sampling.temperature > 0.0 or not isinstance(given.trace, TurnTokens):
             return False
         prompt, written = given.trace.prompt, given.trace.completion.ids
-        room = min(self.sampling.max_tokens, self.engine.context - len(prompt))
+        space = min(self.sampling.max_tokens, self.engine.context - len(prompt))
         wanted = self.chat.reply(other.text)
         if other.finish_reason == "length":
-            wanted = wanted[:room] if len(wanted) == room + 1 else ()
+            wanted = wanted[:space] if len(wanted) == space + 1 else ()
         counted = None if other.usage is None else Usage(len(prompt), len(wanted), other.usage.seconds)
         if written == wanted or counted is None or other.usage != counted:
             return False  # they differ in more than tokens
@@ -167,10 +167,10 @@ class LanguageModelPlayer:
             if place is None or not self._are_equally_likely(prompt + wanted[:place], written[place], wanted[place]):
                 return False
             place += 1
-            prompt, wanted, room = prompt + wanted[:place], wanted[place:], room - place
+            prompt, wanted, space = prompt + wanted[:place], wanted[place:], space - place
             if wanted:
                 request = TokenRequest(prompt, stream(ask.seed, "tie", ask.seat, ask.turn), self.policy)
-                [completion] = self.engine.generate([request], Sampling(0.0, room))
+                [completion] = self.engine.generate([request], Sampling(0.0, space))
                 written = completion.ids
         return True
 
@@ -233,8 +233,8 @@ class LanguageModelPlayer:
     ) -> None:
         """Note the ids that continue a legal reply at each token of the completion, with their probabilities if a
         teacher recommends some. Excludes replies over the player's token limit, because they would be cut off."""
-        room = min(self.sampling.max_tokens, self.engine.context - len(tokens.prompt))
-        replies = [reply for reply in map(self._canonical, moves) if len(reply) <= room]
+        space = min(self.sampling.max_tokens, self.engine.context - len(tokens.prompt))
+        replies = [reply for reply in map(self._canonical, moves) if len(reply) <= space]
         tokens.legal = find_continuations(replies, tokens.completion.ids)
         if label is not None and label.likeliest:
             odds = dict(zip(map(self._canonical, label.moves), label.probabilities, strict=True))

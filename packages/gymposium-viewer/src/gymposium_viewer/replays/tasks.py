@@ -94,10 +94,10 @@ class TaskView:
 
 def _find_values(told: Transcript, steps: Sequence[int]) -> Iterator[FoundValue]:
     """Yield the task values that appear as whole words in results."""
-    texts, room = [], _MOST_SEARCHED
+    texts, space = [], _MOST_SEARCHED
     for step, move in zip(steps, told.moves, strict=False):
-        texts.append((step, "\n".join(result.text[:_LONGEST] for _, result in move)[:room]))
-        room -= len(texts[-1][1])
+        texts.append((step, "\n".join(result.text[:_LONGEST] for _, result in move)[:space]))
+        space -= len(texts[-1][1])
     for value, path in _collect_values(told.task).items():
         text = re.escape(value)
         word = re.compile(rf"{text}(?!\w)(?<!\w{text})")  # patterns that begin with their text match much faster

@@ -179,11 +179,11 @@ def _make_rows(turns: Sequence[TurnRow]) -> list[TokenRow]:
 
 def _make_turns(turns: Sequence[TurnRow], rows: Sequence[TokenRow], rewards: Sequence[Any] | None) -> list[TurnView]:
     row_of = {number: row.number for row in rows for number in row.turns}
-    shown, room = [], MAX_TOKENS
+    shown, space = [], MAX_TOKENS
     for turn in turns:
         data = turn.data
-        fits = len(turn.ids) <= room
-        room -= len(turn.ids) if fits else 0
+        fits = len(turn.ids) <= space
+        space -= len(turn.ids) if fits else 0
         pieces = [str(piece) for piece in data["pieces"]]
         shown.append(
             TurnView(

@@ -94,8 +94,8 @@ class ServerRequests:
         """Build the request immediately, including its policy, because the caller may publish before the answer
         arrives."""
         policy = self._policies.named(request.policy)
-        room = self.context - len(request.prompt)
-        if not request.prompt or room < 1:
+        space = self.context - len(request.prompt)
+        if not request.prompt or space < 1:
             raise GymposiumError(
                 f"A prompt of {quantity(len(request.prompt), 'token')} leaves no space for a reply in a context of "
                 f"{self.context}. Use a shorter context (last-K or state)."
@@ -104,7 +104,7 @@ class ServerRequests:
             self._check_processed(sampling.temperature)
         # a watched reply continues after the server is lost only if the same tokens are sampled again
         seeded = self._seeded or request.watch is not None
-        max_tokens = min(sampling.max_tokens, room)
+        max_tokens = min(sampling.max_tokens, space)
         body = make_completion_body(request, sampling, max_tokens=max_tokens, stops=self.stops, seeded=seeded)
         order = self._order_servers(request.conversation, request.prompt)
         if request.watch is not None:
