@@ -33,7 +33,7 @@ PENALTY = 0.5
 """Cost of a failed reply, relative to the standard deviation of the returns."""
 TRIES = 3
 """Number of failed replies per seat and match that cost `PENALTY`. The next one forfeits the match."""
-ROOM = 1.5
+LIMIT_FACTOR = 1.5
 """Factor applied to the longest reply in these matches or in files, because other replies may be longer."""
 
 
@@ -96,9 +96,9 @@ def _fit_to_games(config: TrainConfig) -> TrainConfig:
         form = find_reply_form(prompting.reply)
         longest = max(longest, *(_measure_longest_move(game, config.teacher, form) for game in unlisted))
     # each token of a new model has at least one byte, so a move never has more tokens than bytes
-    room = max(SHORT, math.ceil(ROOM * longest) + 1)
+    limit = max(SHORT, math.ceil(LIMIT_FACTOR * longest) + 1)
     values = {
-        "max_tokens": room,
+        "max_tokens": limit,
         "on_illegal": str(FailurePolicy("penalty", TRIES, round_to_two_digits(PENALTY * spread))),
     }
     changed: dict[str, Settings] = {

@@ -197,15 +197,15 @@ class TerminalView:
         values, note = self._find_main_metric(), bar.note
         if not note:
             return None
-        room = self._console.width - len(note) - 4
-        drawn = draw_sparkline([*values][-room:]) if values and room > 0 else ""
+        width = self._console.width - len(note) - 4
+        drawn = draw_sparkline([*values][-width:]) if values and width > 0 else ""
         return Text.assemble("  ", (f"{drawn}  " if drawn else "", "cyan"), note, no_wrap=True, overflow="ellipsis")
 
     def render(self) -> RenderableType:
         """Return the display, at most as high as the terminal."""
-        room = max(0, self._console.size.height - len(self._bars.tasks) - 4)
+        lines = max(0, self._console.size.height - len(self._bars.tasks) - 4)
         shown: list[RenderableType] = []
-        if names := [name for name in sorted(self._history) if any(fnmatchcase(name, w) for w in self._wanted)][:room]:
+        if names := [name for name in sorted(self._history) if any(fnmatchcase(name, w) for w in self._wanted)][:lines]:
             table = Table.grid(padding=(0, 2))
             table.add_column(style="dim")
             table.add_column(justify="right")

@@ -100,10 +100,10 @@ def _fit_tokens(config: TrainConfig, longest: int, devices: LearningDevices, *, 
     update = needed.learner.activations + needed.learner.logits
     if given is not None:
         return given if update <= free else 0
-    room = free / update * config.optimizer.tokens_per_pass
-    if room < fewest:
+    fitting = free / update * config.optimizer.tokens_per_pass
+    if fitting < fewest:
         return 0
-    return min(1 << int(math.log2(room)), MOST_TOKENS if devices.is_gpu else TOKENS_PER_PASS)
+    return min(1 << int(math.log2(fitting)), MOST_TOKENS if devices.is_gpu else TOKENS_PER_PASS)
 
 
 def find_fitting_settings(config: TrainConfig) -> tuple[str, RunMemory] | None:
