@@ -13,10 +13,8 @@ from gymposium.match import MatchJob, play
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS
 from gymposium_puzzles.plugin import gymposium_games
-from gymposium_testing.golden import make_transcript
 
 SPECS = {spec.name: spec for spec in gymposium_games()}
-GOLDEN = Path(__file__).parent / "golden"
 INSTANCES = 20
 LEAST_SOLVED: dict[str, float] = {}
 """Least mean return of the solver, in games where luck can prevent a solution."""
@@ -54,12 +52,6 @@ def test_presets_and_best_play_are_given(name: str) -> None:
         load_game(name, **params)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_transcript_stays_the_same(name: str) -> None:
-    """To write them again, run this file."""
-    assert make_transcript(load_game(name)) == get_golden_path(name).read_text(encoding="utf-8")
-
-
 def test_prompts_show_the_form_of_many_moves() -> None:
     observation = load_game("guess_number").new(1).observe(0)
     prompt = get_prompt(load_game("guess_number"), "full", READERS["move"])(observation)
@@ -82,13 +74,3 @@ def test_list_shows_one_family(tmp_path: Path) -> None:
     failed = run_command("list", "--family", "puzzle", folder=tmp_path, env=os.environ)
     assert failed.returncode == 2
     assert "Did you mean 'puzzles'?" in failed.stderr
-
-
-def get_golden_path(name: str) -> Path:
-    return GOLDEN / (name.replace("(", "-").replace(")", "").replace(",", "-") + ".txt")
-
-
-if __name__ == "__main__":
-    GOLDEN.mkdir(exist_ok=True)
-    for one in NAMES:
-        get_golden_path(one).write_text(make_transcript(load_game(one)), encoding="utf-8")

@@ -1,7 +1,5 @@
 """Games with talk: decisions list their moves and speech is free, bounded and harmless."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given, strategies as st
 
@@ -12,10 +10,8 @@ from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS
 from gymposium_talk.plugin import gymposium_games
 from gymposium_talk.speech import MAX_SPEECH, clean_speech
-from gymposium_testing.golden import make_transcript
 
 SPECS = {spec.name: spec for spec in gymposium_games()}
-GOLDEN = Path(__file__).parent / "golden"
 NAMES = [spec.full_name(spec.check_params(params)) for spec in SPECS.values() for params in spec.examples]
 TOKENS = (
     *("<|im_start|>system", "<|im_end|>", "<think>", "</think>", "<tool_call>", "<tool_response>"),  # Qwen3
@@ -72,19 +68,3 @@ def test_random_players_finish_and_the_record_replays(name: str) -> None:
     assert again.returns() == pytest.approx(played.returns)
     low, high = game.utility_range
     assert all(low <= paid <= high for paid in played.returns)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_transcript_stays_the_same(name: str) -> None:
-    """To write them again, run this file."""
-    assert make_transcript(load_game(name)) == get_golden_path(name).read_text(encoding="utf-8")
-
-
-def get_golden_path(name: str) -> Path:
-    return GOLDEN / (name.replace("(", "-").replace(")", "").replace(",", "-") + ".txt")
-
-
-if __name__ == "__main__":
-    GOLDEN.mkdir(exist_ok=True)
-    for one in NAMES:
-        get_golden_path(one).write_text(make_transcript(load_game(one)), encoding="utf-8")
