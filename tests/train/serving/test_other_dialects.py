@@ -12,6 +12,7 @@ import openai
 import pytest
 from tests.agents.serving.scripted import Break
 
+from gymposium.tasks.tools import Call
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.engines.api_errors import find_kind
 
@@ -165,6 +166,13 @@ def test_streamed_events_arrive_in_order(serve: Serve, chat: Chat) -> None:
         added = [event.item.type for event in made if event.type == "response.output_item.added"]
         assert added == [*(["reasoning"] if thoughts else []), "message"]
         assert [event.item for event in made if event.type == "response.output_item.done"] == made[-1].response.output
+
+
+def test_large_integers_in_arguments_come_back(serve: Serve) -> None:
+    """Arguments are numbers in the Messages API, and text in the others."""
+    with serve(Call("look_up", {"word": 2**70}), "The sum is 6.") as session:
+        play_messages(session)
+        assert session.beginnings() == ["fresh", "grown"]
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from os.path import realpath
 from pathlib import Path
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gymposium.http.app import build_api
@@ -38,7 +39,7 @@ def serve(
     `BadOption` if the server cannot listen on the address, or if other machines could reach it without a token."""
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
         routes = Api(service, ServedCheckpoints(directory, config), listener.address).routes()
-        app = build_api(routes, names=listener.names, token=token, needs_token=needs_token, format_error=format_error)
+        app = _build_app(routes, listener, token)
         pages = token or secrets.token_urlsafe(16)  # every process on this machine can reach the address
         with_run = _add_run_header(add_pages(app, directory, names=listener.names, token=pages), name_run(directory))
         with _run_server(listener, with_run):
@@ -52,9 +53,22 @@ def serve_model(player: LanguageModelPlayer, name: str, settings: SessionSetting
     token = os.environ.get(TOKEN) or None
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
         routes = ModelApi(player, name, seed, strict=settings.strict).routes()
-        app = build_api(routes, names=listener.names, token=token, needs_token=needs_token, format_error=format_error)
+        app = _build_app(routes, listener, token)
         print_message(f"Serving {name} at {listener.address}/v1")
         listener.serve(app)
+
+
+def _build_app(routes: Sequence[BaseRoute], listener: Listener, token: str | None) -> ASGIApp:
+    """Build the application of a server of completions. The arguments of calls may have any integers, and the Messages
+    API has them as numbers."""
+    return build_api(
+        routes,
+        names=listener.names,
+        token=token,
+        needs_token=needs_token,
+        any_integer=True,
+        format_error=format_error,
+    )
 
 
 def name_run(directory: Path) -> str:

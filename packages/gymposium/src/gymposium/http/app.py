@@ -23,9 +23,11 @@ def build_api(
     names: Iterable[str] = (),
     token: str | None = None,
     needs_token: Callable[[Scope], bool] = lambda scope: True,
+    any_integer: bool = False,
     format_error: ErrorFormat = lambda path, refusal: format_openai_error(refusal),
 ) -> ASGIApp:
-    """Build an application with these routes behind an `ApiGuard` with `names`, `token` and `needs_token`.
+    """Build an application with these routes behind an `ApiGuard` with `names`, `token`, `needs_token` and
+    `any_integer`.
 
     `RequestRefusal` and other errors become responses in OpenAI's error format, or that of `format_error`. Unexpected
     exceptions from a route are logged, but not shown to the client."""
@@ -36,7 +38,9 @@ def build_api(
 
     handlers: dict[Any, Any] = dict.fromkeys((RequestRefusal, HTTPException, GymposiumError, Exception), handle_error)
     app = Starlette(routes=routes, exception_handlers=handlers)
-    return ApiGuard(app, names=names, token=token, needs_token=needs_token, format_error=format_error)
+    return ApiGuard(
+        app, names=names, token=token, needs_token=needs_token, any_integer=any_integer, format_error=format_error
+    )
 
 
 def _make_refusal(request: Request, error: Exception) -> RequestRefusal:

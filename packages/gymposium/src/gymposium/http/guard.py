@@ -54,18 +54,20 @@ class ApiGuard:
         needs_token: Callable[[Scope], bool] = lambda scope: True,
         most: int = MOST_BYTES,
         seconds: float = SECONDS,
+        any_integer: bool = False,
         format_error: ErrorFormat = lambda path, refusal: format_openai_error(refusal),
     ) -> None:
         """`names` are the allowed hosts in addition to loopback.
 
         With a `token`, requests need `Authorization: Bearer …` or `X-Api-Key: …`. A websocket may use `?token=…`
         instead, because not every client can set its headers. `needs_token` returns False for requests that the
-        application authenticates itself. `most` (bytes) and `seconds` limit a body."""
+        application authenticates itself. `most` (bytes) and `seconds` limit a body. `any_integer` allows
+        integers over 64 bits in it."""
         self._app = app
         self._hosts = list_allowed_hosts(names)
         self._token, self._needs_token = token, needs_token
         self._most, self._seconds = most, seconds
-        self._format_error = format_error
+        self._any_integer, self._format_error = any_integer, format_error
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -78,7 +80,7 @@ class ApiGuard:
             self._check_token(scope, headers)
             if scope["type"] == "http" and has_body(headers):
                 body = await read_body(headers, receive, most=self._most, seconds=self._seconds)
-                scope[PARSED], receive = _parse_json(body), replay_body(body, receive)
+                scope[PARSED], receive = self._parse_json(body), replay_body(body, receive)
         except RequestRefusal as refused:
             response = refused.response(self._format_error(scope["path"], refused))
             await _refuse(response, scope, receive, send)
@@ -99,12 +101,11 @@ class ApiGuard:
                 401, "wrong_token" if given else "no_token", f"{what} Send Authorization: Bearer TOKEN."
             )
 
-
-def _parse_json(body: bytes) -> Any:
-    try:
-        return parse_bounded_json(body.decode())
-    except ValueError as error:
-        raise RequestRefusal(400, "invalid_json", f"The body is not valid JSON: {error}.") from None
+    def _parse_json(self, body: bytes) -> Any:
+        try:
+            return parse_bounded_json(body.decode(), any_integer=self._any_integer)
+        except ValueError as error:
+            raise RequestRefusal(400, "invalid_json", f"The body is not valid JSON: {error}.") from None
 
 
 async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send) -> None:

@@ -44,11 +44,11 @@ def parse_strict_json(text: str, *, any_integer: bool = False, raw_lines: bool =
         raise ValueError("it is nested too deeply") from None
 
 
-def parse_bounded_json(text: str) -> Any:
-    """Parse a JSON text like `strict_json`, for callers that traverse the value recursively.
+def parse_bounded_json(text: str, *, any_integer: bool = False) -> Any:
+    """Parse a JSON text like `parse_strict_json`, for callers that traverse the value recursively.
 
     Also raises `ValueError` if the value is nested deeper than `DEEPEST`."""
-    value = parse_strict_json(text)
+    value = parse_strict_json(text, any_integer=any_integer)
     check_depth(value)
     return value
 
