@@ -28,4 +28,16 @@ GAMES = (
         examples=({}, {"disks": 2, "turns": 4}),
         best_play="The shortest solution has 2^disks - 1 moves. Every position has a solution.",
     ),
+    _Puzzle(
+        name="peg_jump",
+        title="Peg jump",
+        summary="Jump over pegs on a triangle until one is left.",
+        entry_point="gymposium_puzzles.planning.peg_jump:game",
+        parameters=(
+            Parameter(name="side", default=5, low=4, high=6, help="Holes along each side of the triangle."),
+            Parameter(name="pegs", default=8, low=2, high=9, help="Number of pegs at the start."),
+        ),
+        examples=({}, {"side": 4, "pegs": 5}),
+        best_play="Instances are made backwards from a single peg, so each has a solution, which the solver finds.",
+    ),
 )
