@@ -1,7 +1,7 @@
 """Protocols for completions over HTTP, which differ only in the form of requests and answers.
 
-Each dialect translates its requests to OpenAI's chat completions. So one code path reads the messages, the tools and
-the parameters, and all sessions, tokens and retries are the same.
+Each dialect has policies for its own fields, and translates the honored ones to OpenAI's chat completions. So one code
+path reads the messages and the tools, and all sessions, tokens and retries are the same.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gymposium.http.requests import RequestRefusal, format_openai_error
 from gymposium_agents.serving.replies import ChatStream, StreamPart
 from gymposium_agents.serving.requests import PARAMETERS, BadRequest, CompletionRequest, Parameter, format_value
 
-SAMPLING: Mapping[str, Parameter] = {
+SHARED: Mapping[str, Parameter] = {
     name: parameter
     for name, parameter in PARAMETERS.items()
     if parameter.policy == "refused" or name in ("temperature", "top_k", "top_logprobs", "top_p")

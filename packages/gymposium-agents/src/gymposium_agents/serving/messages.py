@@ -8,7 +8,7 @@ from typing import Any
 
 from gymposium.http.requests import RequestRefusal
 from gymposium_agents.serving.dialects import (
-    SAMPLING,
+    SHARED,
     Dialect,
     Translation,
     flatten_object,
@@ -33,7 +33,7 @@ from gymposium_agents.serving.requests import (
 NAMES = {"stop": "stop_sequences"}
 """The names of the fields of chat completions, where they differ."""
 PARAMETERS: Mapping[str, Parameter] = {
-    **SAMPLING,
+    **SHARED,
     **dict.fromkeys("max_tokens messages stop_sequences stream system tools".split(), HONORED),
     # labels, which never affect replies
     **dict.fromkeys(

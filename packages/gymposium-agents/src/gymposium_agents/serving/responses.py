@@ -8,7 +8,7 @@ from typing import Any
 
 from gymposium.http.requests import RequestRefusal, format_openai_error
 from gymposium_agents.serving.dialects import (
-    SAMPLING,
+    SHARED,
     Dialect,
     Translation,
     flatten_object,
@@ -32,14 +32,14 @@ from gymposium_agents.serving.requests import (
     read_list,
 )
 
-NAMES = {"messages": "input", "max_tokens": "max_output_tokens", "response_format": "text.format"}
+NAMES = {"messages": "input", "max_tokens": "max_output_tokens"}
 """The names of the fields of chat completions, where they differ."""
 _STATELESS = (
     "Responses are not stored. Send the whole conversation as the input of each request: the earlier input, the output "
     "items of each response, and the new items."
 )
 PARAMETERS: Mapping[str, Parameter] = {
-    **SAMPLING,
+    **SHARED,
     **dict.fromkeys("include input instructions max_output_tokens stream tools".split(), HONORED),
     **LABELS,
     **dict.fromkeys("client_metadata max_tool_calls stream_options".split(), HONORED),  # labels, too
