@@ -40,4 +40,31 @@ GAMES = (
         examples=({}, {"side": 4, "pegs": 5}),
         best_play="Instances are made backwards from a single peg, so each has a solution, which the solver finds.",
     ),
+    _Puzzle(
+        name="frozen_lake",
+        title="Frozen lake",
+        summary="Cross slippery ice to the goal without falling into a hole.",
+        entry_point="gymposium_puzzles.planning.frozen_lake:game",
+        parameters=(
+            Parameter(name="size", default=4, low=4, high=8, help="Rows and columns of the lake."),
+            Parameter(
+                name="layout",
+                default="random",
+                choices=("random", "classic"),
+                help="A random lake with 80% of its squares frozen, or Gymnasium's lake of 4 or 8 rows.",
+            ),
+            Parameter(name="slippery", default=True, help="Whether moves slip."),
+            Parameter(name="turns", default=100, low=1, high=200, help="Maximum number of moves."),
+        ),
+        presets={
+            "RAGEN": {"size": 4, "turns": 10},
+            "Gymnasium 4x4": {"size": 4, "layout": "classic", "turns": 100},
+            "Gymnasium 8x8": {"size": 8, "layout": "classic", "turns": 200},
+        },
+        examples=({}, {"size": 5, "slippery": False, "turns": 12}),
+        best_play=(
+            "The solver plays optimally, by value iteration. It crosses Gymnasium's lake of 4 rows in "
+            "0.744 of its matches. Every random lake has a path to the goal."
+        ),
+    ),
 )
