@@ -18,7 +18,7 @@ from gymposium_puzzles.solver import HasSolver
 
 SPECS = {spec.name: spec for spec in gymposium_games()}
 INSTANCES = 20
-LEAST_SOLVED: dict[str, float] = {"frozen_lake": 0.7}
+LEAST_SOLVED: dict[str, float] = {"bandit": 0.7, "frozen_lake": 0.7}
 """Least mean return of the solver, in games where luck can prevent a solution."""
 NAMES = [spec.full_name(spec.check_params(params)) for spec in SPECS.values() for params in spec.examples]
 
@@ -41,8 +41,8 @@ def test_solver_solves_every_instance(name: str) -> None:
 def test_solver_ignores_the_secret(name: str) -> None:
     game = load_game(name)
     assert isinstance(game, RulesGame)
-    match, world = game.new(1), game.new(2)
-    assert match.state != world.state
+    match = game.new(1)
+    world = next(other for seed in range(2, 50) if (other := game.new(seed)).state != match.state)
     assert match.view(0) == world.view(0)
     rules = cast(HasSolver, game.author)
     assert rules.solve(match.state) == rules.solve(world.state)

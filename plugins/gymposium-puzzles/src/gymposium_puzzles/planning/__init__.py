@@ -67,4 +67,27 @@ GAMES = (
             "0.744 of its matches. Every random lake has a path to the goal."
         ),
     ),
+    _Puzzle(
+        name="bandit",
+        title="Bandit",
+        summary="Pull arms whose payoffs are unknown, for the highest sum.",
+        entry_point="gymposium_puzzles.planning.bandit:game",
+        information="imperfect",
+        parameters=(
+            Parameter(
+                name="kind",
+                default="drawn",
+                choices=("drawn", "sure"),
+                help="Arms with drawn probabilities, or one that surely pays 0.1 and one that pays 1 in a quarter.",
+            ),
+            Parameter(name="arms", default=2, low=2, high=10, help="Number of arms."),
+            Parameter(name="pulls", default=20, low=1, high=200, help="Number of pulls."),
+        ),
+        presets={"RAGEN": {"kind": "sure", "pulls": 1}},
+        examples=({}, {"kind": "sure", "pulls": 5}),
+        best_play=(
+            "With a sure arm, the best sum is 0.175 for the first pull and 0.25 for each later one. With drawn "
+            "arms, the solver looks one pull ahead, which is close to the best."
+        ),
+    ),
 )
