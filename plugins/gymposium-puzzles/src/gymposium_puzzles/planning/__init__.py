@@ -90,4 +90,21 @@ GAMES = (
             "arms, the solver looks one pull ahead, which is close to the best."
         ),
     ),
+    _Puzzle(
+        name="fifteen",
+        title="Fifteen puzzle",
+        summary="Slide numbered tiles into order.",
+        entry_point="gymposium_puzzles.planning.fifteen:game",
+        parameters=(
+            Parameter(name="size", default=3, low=2, high=4, help="Rows and columns."),
+            Parameter(name="mixed", default=16, low=1, high=24, help="Number of slides that mix the tiles."),
+            Parameter(name="turns", default=0, low=0, high=200, help="Maximum number of moves. 0: twice the slides."),
+        ),
+        presets={
+            "GEM easy": {"size": 2, "mixed": 6, "turns": 10},
+            "GEM hard": {"size": 4, "mixed": 24, "turns": 50},
+        },
+        examples=({}, {"size": 2, "mixed": 5, "turns": 10}),
+        best_play="Mixed by slides from the goal, each instance has a solution. The solver's is shortest (IDA*).",
+    ),
 )
