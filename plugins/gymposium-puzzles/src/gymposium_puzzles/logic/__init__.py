@@ -2,6 +2,27 @@
 
 from __future__ import annotations
 
-from gymposium import GameSpec
+from functools import partial
 
-GAMES: tuple[GameSpec, ...] = ()
+from gymposium import GameSpec, Parameter
+
+_Puzzle = partial(GameSpec, family="puzzles", seats=1, chance=True, utility="score")
+
+GAMES = (
+    _Puzzle(
+        name="lights_out",
+        title="Lights out",
+        summary="Press lights that switch their neighbors until all are off.",
+        entry_point="gymposium_puzzles.logic.lights_out:game",
+        parameters=(
+            Parameter(name="size", default=3, low=2, high=7, help="Rows and columns."),
+            Parameter(name="turns", default=0, low=0, high=200, help="Maximum number of presses. 0: one per light."),
+        ),
+        presets={"classic": {"size": 5}},
+        examples=({}, {"size": 5}),
+        best_play=(
+            "Instances are made by presses from darkness, so each has a solution. The solver finds one with the fewest "
+            "presses, by linear algebra over two elements."
+        ),
+    ),
+)
