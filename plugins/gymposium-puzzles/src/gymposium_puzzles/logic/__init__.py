@@ -25,4 +25,18 @@ GAMES = (
             "presses, by linear algebra over two elements."
         ),
     ),
+    _Puzzle(
+        name="sudoku",
+        title="Sudoku",
+        summary="Fill a grid so that each row, column and box holds every digit once.",
+        entry_point="gymposium_puzzles.logic.sudoku:game",
+        parameters=(
+            Parameter(name="size", default=4, choices=(4, 6, 9), help="Number of digits."),
+            Parameter(name="given", default=0.62, low=0.45, high=0.95, help="Share of cells that are given."),
+            Parameter(name="turns", default=0, low=0, high=500, help="Maximum number of moves. 0: two per empty cell."),
+        ),
+        presets={"GEM easy": {"size": 4, "turns": 15}, "GEM hard": {"size": 9, "turns": 50}},
+        examples=({}, {"size": 6, "given": 0.5}),
+        best_play="Each instance has exactly one solution, by complete search. The solver writes it.",
+    ),
 )
