@@ -39,4 +39,20 @@ GAMES = (
         examples=({}, {"size": 6, "given": 0.5}),
         best_play="Each instance has exactly one solution, by complete search. The solver writes it.",
     ),
+    _Puzzle(
+        name="n_queens",
+        title="Queens puzzle",
+        summary="Complete a board of queens that do not attack each other.",
+        entry_point="gymposium_puzzles.logic.n_queens:game",
+        parameters=(
+            Parameter(name="size", default=8, low=5, high=12, help="Rows and columns."),
+            Parameter(name="given", default=3, low=0, high=4, help="Number of queens that are given."),
+            Parameter(
+                name="turns", default=0, low=0, high=200, help="Maximum number of moves. 0: two per missing queen."
+            ),
+        ),
+        presets={"classic": {"size": 8, "given": 0}},
+        examples=({}, {"size": 5, "given": 1}),
+        best_play="The given queens are those of a solution. The solver finds a completion by complete search.",
+    ),
 )
