@@ -55,4 +55,14 @@ GAMES = (
         examples=({}, {"size": 5, "given": 1}),
         best_play="The given queens are those of a solution. The solver finds a completion by complete search.",
     ),
+    _Puzzle(
+        name="knights_and_knaves",
+        title="Knights and knaves",
+        summary="Find out who tells the truth and who lies.",
+        entry_point="gymposium_puzzles.logic.knights_and_knaves:game",
+        parameters=(Parameter(name="people", default=3, low=2, high=6, help="Number of inhabitants."),),
+        presets={"hard": {"people": 6}},
+        examples=({}, {"people": 5}),
+        best_play="Each instance has exactly one answer, by trying all. The solver gives it.",
+    ),
 )
