@@ -90,7 +90,7 @@ def outside(directory: Path, size: SmallModel, texts: list[str], matches: int, r
         loaded_engine,
         loaded.chat,
         sampling=Sampling(1.0, 2),
-        style=CONFIG.prompting.prompt,
+        style=CONFIG.prompting.style,
         reply=CONFIG.prompting.reply,
     )
     game, opponent = load_game(next(iter(CONFIG.games))), make_player("random")

@@ -39,7 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def main(given: argparse.Namespace) -> None:
     game, prompting = load_game(next(iter(CONFIG.games))), CONFIG.prompting
-    play = RandomPlay(game, prompting.prompt, get_reader(prompting.reply), seed=CONFIG.seed, tag="texts")
+    play = RandomPlay(game, prompting.style, get_reader(prompting.reply), seed=CONFIG.seed, tag="texts")
     texts = list(list_texts(list_winners_moves(play.play(500))))
     comparisons, shares = [], []
     for name, size in list(SIZES.items())[: 1 if given.small_only else None]:

@@ -77,7 +77,7 @@ def prepare(directory: Path, config: TrainConfig) -> list[Demonstration]:
     cold, prompting = config.cold_start, config.prompting
     play = RandomPlay(
         load_game(next(iter(config.games))),
-        prompting.prompt,
+        prompting.style,
         get_reader(prompting.reply),
         seed=config.seed,
         tag="cold-start",
