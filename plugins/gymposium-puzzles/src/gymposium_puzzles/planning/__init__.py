@@ -107,4 +107,26 @@ GAMES = (
         examples=({}, {"size": 2, "mixed": 5, "turns": 10}),
         best_play="Mixed by slides from the goal, each instance has a solution. The solver's is shortest (IDA*).",
     ),
+    _Puzzle(
+        name="maze",
+        title="Maze",
+        summary="Find the shortest way to the goal.",
+        entry_point="gymposium_puzzles.planning.maze:game",
+        parameters=(
+            Parameter(
+                name="kind",
+                default="random",
+                choices=("random", "double_t"),
+                help="A random maze without loops, or the double-T maze of LMRL-Gym.",
+            ),
+            Parameter(name="size", default=5, low=2, high=10, help="Squares along each side of a random maze."),
+            Parameter(name="turns", default=100, low=1, high=400, help="Maximum number of moves."),
+        ),
+        presets={"LMRL-Gym": {"kind": "double_t", "turns": 100}},
+        examples=({}, {"kind": "double_t"}),
+        best_play=(
+            "The solver takes a shortest path. In the double-T maze its mean is -6.84 over all starts. A random maze "
+            "is a spanning tree, so each square has a path to the goal."
+        ),
+    ),
 )
