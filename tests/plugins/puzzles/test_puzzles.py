@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -9,8 +10,10 @@ import pytest
 from tests.commands import run_command
 
 from gymposium import load_game, make_player
-from gymposium.games.rules import RulesGame
+from gymposium.games.rules import RulesGame, Style
 from gymposium.match import MatchJob, play
+from gymposium.match.failures import FailurePolicy
+from gymposium.players.protocol import Ask, Reply
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS
 from gymposium_puzzles.plugin import gymposium_games
@@ -18,7 +21,7 @@ from gymposium_puzzles.solver import HasSolver
 
 SPECS = {spec.name: spec for spec in gymposium_games()}
 INSTANCES = 20
-LEAST_SOLVED: dict[str, float] = {"bandit": 0.7, "frozen_lake": 0.7, "maze": -30.0}
+LEAST_SOLVED: dict[str, float] = {"bandit": 0.7, "frozen_lake": 0.7, "hangman": 0.8, "maze": -30.0, "wordle": 0.85}
 """Least mean return of the solver, in games where luck can prevent a solution or moves cost points."""
 NAMES = [spec.full_name(spec.check_params(params)) for spec in SPECS.values() for params in spec.examples]
 
@@ -62,6 +65,27 @@ def test_prompts_show_the_form_of_many_moves() -> None:
     assert "\nLegal moves: a number from 1 to 50\n" in prompt
     assert "17" not in prompt
     assert "legal a number from 1 to 50\n" in load_game("guess_number").new(1).observe(0, "compact").text
+
+
+class Stubborn:
+    """A player that always answers 51 and keeps the reasons why not."""
+
+    name = "stubborn"
+    reader = READERS["move"]
+    style: Style = "full"
+
+    def __init__(self) -> None:
+        self.reasons: list[str | None] = []
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        self.reasons += [ask.reason for ask in asks]
+        return [Reply("51") for _ in asks]
+
+
+def test_rejections_show_the_form_of_many_moves() -> None:
+    player = Stubborn()
+    list(play([MatchJob("m", load_game("guess_number"), [player], 0, on_illegal=FailurePolicy("retry", 1))]))
+    assert player.reasons == [None, "The reply could not be read. Legal moves: a number from 1 to 50."]
 
 
 def test_few_moves_are_listed() -> None:

@@ -215,7 +215,7 @@ class _LeakCheck:
         """Return the messages from the reader and the match about a possibly illegal move."""
         legal = match.legal_moves(seat)
         reading = read_reply(move, legal, READERS["move"], self.game.move_pattern)
-        reason = "" if reading.kind == "move" else reading.reason(legal)
+        reason = "" if reading.kind == "move" else reading.reason(legal, match.observe(seat).move_form)
         if legal is None or move in legal:
             return reason, ""
         try:

@@ -178,7 +178,8 @@ class RunningMatch:
                     moves[seat] = legal[int(rng.random() * len(legal))]
                 elif outcome == "again":
                     turn.penalty = job.on_illegal.cost  # 0 if a retry is free
-                    again.append(self._context.ask(seat, reading.reason(legal)))
+                    move_form = match.observe(seat).move_form if legal else ""
+                    again.append(self._context.ask(seat, reading.reason(legal, move_form)))
                 else:
                     failures.append(Ending("no legal move", seat))
             if failures:

@@ -73,10 +73,12 @@ class Reading:
     repaired: tuple[Repair, ...] = ()
     """Repairs by a lenient reader; () if the reply has the requested form or no move."""
 
-    def reason(self, legal: Sequence[str] | None) -> str:
-        """Return a message that tells the player why the reply was rejected."""
-        allowed = ""
-        if legal:
+    def reason(self, legal: Sequence[str] | None, move_form: str = "") -> str:
+        """Return a message that tells the player why the reply was rejected.
+
+        It lists the legal moves, or describes them by `move_form` (`Observation.move_form`)."""
+        allowed = f" Legal moves: {move_form}." if move_form else ""
+        if legal and not move_form:
             more = f", … ({len(legal):,} in all)" if len(legal) > MAX_LISTED else ""
             allowed = f" Legal moves: {', '.join(legal[:MAX_LISTED])}{more}."
         if self.kind == "illegal":
