@@ -164,7 +164,7 @@ def test_request_of_responses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @each_dialect
 def test_pictures_come_before_the_text(dialect: Name) -> None:
-    message: Message = {"role": "user", "content": "hello", "picture": b"a file"}
+    message: Message = {"role": "user", "content": "hello", "pictures": ((0, b"a file"),)}
     with chat_server(lambda asked, number: write(dialect, Said("hi"))) as server:
         engine = OpenAIChatEngine(ApiSettings("tiny", server.url, dialect=dialect))
         engine.submit([message], Sampling(0.5, 7), 3).result(60)

@@ -96,7 +96,8 @@ def test_the_model_sees_the_picture(vision: LoadedModel) -> None:
     board.apply({0: "b2"})
     taken = render_png(draw_position(board, 0))
     message: Message = {"role": "user", "content": "a1 or b2?"}
-    pairs = [(vision.chat.conversation([{**message, "picture": picture}]), (5, 6)) for picture in (empty, taken, empty)]
+    shown = [((0, picture),) for picture in (empty, taken, empty)]
+    pairs = [(vision.chat.conversation([{**message, "pictures": pictures}]), (5, 6)) for pictures in shown]
     one, other, again = engine.score(pairs)
     assert one == again
     assert one != other

@@ -83,7 +83,10 @@ def forget_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "_kept", pictures._KeptPictures())
 
 
-@pytest.mark.parametrize("engine", [(), ("engine.kind=own", "engine.staleness=1")], ids=["shared", "in flight"])
+IN_FLIGHT = pytest.param(("engine.kind=own", "engine.staleness=1"), marks=pytest.mark.slow, id="in flight")
+
+
+@pytest.mark.parametrize("engine", [pytest.param((), id="shared"), IN_FLIGHT])
 def test_an_interrupted_run_learns_the_same_adapter(
     vision: Path, tmp_path: Path, engine: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

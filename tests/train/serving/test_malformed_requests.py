@@ -25,7 +25,8 @@ RESULT: Any = {"type": "tool_result", "tool_use_id": "c1"}
 TOOL: Any = {"name": "f", "input_schema": {"type": "object"}}
 CALL: Any = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
 FUNCTION: Any = {"type": "function", "name": "f", "parameters": {"type": "object"}}
-IMAGE: Any = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}}
+PNG = "data:image/png;base64,aGk="
+IMAGE: Any = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
 
 
 def blocks(*content: Any, role: str = "user") -> dict[str, Any]:
@@ -44,7 +45,16 @@ MESSAGES: list[tuple[Any, str]] = [
     (blocks("hi"), "messages[0].content[0]: give an object with a type"),
     (blocks({"text": "hi"}), "messages[0].content[0]: give an object with a type"),
     (blocks({"type": "text"}), "messages[0].content[0].text: give text"),
-    (blocks({"type": "text", "text": "hi"}, IMAGE), "messages[0].content[1].type: 'image' is not supported"),
+    (blocks({"type": "text", "text": "hi"}, IMAGE), "messages: The model of"),
+    (
+        blocks({"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}),
+        'messages[0].content[0].source: give {"type": "base64"',
+    ),
+    (
+        blocks({"type": "image", "source": {**IMAGE["source"], "media_type": "image/svg+xml"}}),
+        "messages[0].content[0]: give a PNG or JPEG file as a data URL",
+    ),
+    (blocks({"type": "image", "source": {**IMAGE["source"], "data": "?"}}), "messages[0].content[0]: the image is not"),
     (blocks({"type": "document", "source": {}}), "messages[0].content[0].type: 'document' is not supported"),
     (blocks({"type": "web_search_tool_result"}), "messages[0].content[0].type: 'web_search_tool_result'"),
     (blocks({"type": "tool_result", "content": "3"}), "messages[0].content[0].tool_use_id: None is not the id"),
@@ -118,7 +128,16 @@ RESPONSES: list[tuple[Any, str]] = [
     (items({"role": "user"}), "input[0].content: give text or a list"),
     (items({"role": "user", "content": ["hi"]}), "input[0].content[0]: give an object with a type"),
     (items({"role": "user", "content": [{"type": "input_text"}]}), "input[0].content[0].text: give text"),
-    (items(HI, {"role": "user", "content": [{"type": "input_image"}]}), "input[1].content[0].type: 'input_image'"),
+    (items(HI, {"role": "user", "content": [{"type": "input_image", "image_url": PNG}]}), "input: The model of"),
+    (items(HI, {"role": "system", "content": [{"type": "input_image"}]}), "input[1].content[0].type: 'input_image'"),
+    (
+        items(HI, {"role": "user", "content": [{"type": "input_image", "file_id": "f"}]}),
+        "input[1].content[0]: give a PNG",
+    ),
+    (
+        items({"role": "user", "content": [{"type": "input_image", "image_url": "file:///etc/passwd"}]}),
+        "input[0].content[0]: give a PNG or JPEG file as a data URL (data:image/png;base64,…), not 'file:///etc/passwd'",
+    ),
     (items({"role": "user", "content": [{"type": "input_file"}]}), "input[0].content[0].type: 'input_file'"),
     (items(HI, {"type": "function_call", "name": "f"}), "input[1]: give {"),
     (items(HI, {**CALL, "arguments": "{"}), "input[1].arguments: invalid JSON"),

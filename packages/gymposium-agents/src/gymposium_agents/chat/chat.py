@@ -19,7 +19,13 @@ from gymposium_agents.chat.endings import Endings
 from gymposium_agents.chat.frames import Frame
 from gymposium_agents.chat.growth import After, Growth
 from gymposium_agents.chat.marks import Marks
-from gymposium_agents.chat.messages import hide_call, list_texts, make_assistant_message, make_user_message
+from gymposium_agents.chat.messages import (
+    hide_call,
+    list_pictures,
+    list_texts,
+    make_assistant_message,
+    make_user_message,
+)
 from gymposium_agents.chat.template import Template
 from gymposium_agents.chat.tokens import History, Message
 from gymposium_agents.chat.tools import ToolSupport
@@ -129,7 +135,7 @@ class Chat:
         as `conversation`."""
         offered = self._check_tools(tools, called=any(message.get("tool_calls") for message in messages))
         marks = self._template.marks(list_texts(messages), offered)
-        pictures = tuple(message["picture"] for message in messages if "picture" in message)
+        pictures = tuple(list_pictures(messages))
         if pictures and self.sight is None:
             raise GymposiumError(
                 f"The model of {self._template.name!r} does not see pictures here. Send only text, or use a vision "
@@ -244,7 +250,7 @@ class Chat:
 
     def _encode_grown(self, messages: Sequence[Message], first: int, tools: Sequence[Tool]) -> tuple[int, ...]:
         """Return the ids of a conversation whose first reply is the message `first`, part by part."""
-        if any("picture" in message for message in messages):
+        if any("pictures" in message for message in messages):
             raise GymposiumError("history=kept is not supported with pictures. Omit it.")
         ids = self.ids(self.rendering(messages[:first], tools))
         rest = deque(messages[first:])

@@ -177,7 +177,7 @@ def _list_opening_messages(exchange: Exchange, before: Sequence[Message]) -> Seq
         return [{"role": "tool", "content": text} for text in exchange.results]
     message: Message = {"role": "user", "content": exchange.later if before else exchange.first}
     if exchange.picture is not None:
-        message["picture"] = exchange.picture
+        message["pictures"] = ((0, exchange.picture),)
     return [message]
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from gymposium.tasks.tools import Call, Tool
 from gymposium_agents.chat.controls import THINKING
-from gymposium_agents.chat.tokens import Message
+from gymposium_agents.chat.tokens import Message, split_content
 
 _SCHEMA_WORDS = frozenset(
     "$defs $ref additionalProperties allOf anyOf array boolean const default description enum examples format integer "
@@ -53,6 +53,12 @@ def list_texts(messages: Iterable[Message]) -> Iterator[str]:
             yield json.dumps(call.arguments, ensure_ascii=False)
 
 
+def list_pictures(messages: Iterable[Message]) -> Iterator[bytes]:
+    """Yield all pictures in these messages, in order."""
+    for message in messages:
+        yield from (picture for _, picture in message.get("pictures", ()))
+
+
 def convert_messages(messages: Iterable[Message], hide: Hide) -> list[dict[str, Any]]:
     """Return the messages in the format of templates. Calls are numbered, and results are matched with calls in
     order."""
@@ -61,12 +67,15 @@ def convert_messages(messages: Iterable[Message], hide: Hide) -> list[dict[str, 
     waiting: list[tuple[str, str]] = []  # the numbers and names of calls without a result
     for message in messages:
         role = message["role"]
-        one: dict[str, Any] = {
-            "role": role,
-            "content": hide(message["content"], THINKING if role == "assistant" else ()),
-        }
-        if "picture" in message:
-            one["content"] = [{"type": "image"}, {"type": "text", "text": one["content"]}]
+        keep = THINKING if role == "assistant" else ()
+        one: dict[str, Any] = {"role": role}
+        if "pictures" in message:
+            one["content"] = [
+                {"type": "text", "text": hide(part, keep)} if isinstance(part, str) else {"type": "image"}
+                for part in split_content(message)
+            ]
+        else:
+            one["content"] = hide(message["content"], keep)
         if made := message.get("tool_calls", ()):
             one["tool_calls"] = []
             waiting = []

@@ -37,10 +37,20 @@ class Message(TypedDict):
     order."""
     native: NotRequired[NativeReply]
     """The reply in the form of the service that made it."""
-    picture: NotRequired[bytes]
-    """A picture that comes before the text, as a PNG file."""
+    pictures: NotRequired[Sequence[tuple[int, bytes]]]
+    """Pictures in the message, in order: each a PNG or JPEG file, with the number of characters of the text before
+    it."""
     name: NotRequired[str]
     """The tool whose result a message of role `tool` contains. If missing, it is taken from the call."""
+
+
+def split_content(message: Message) -> list[str | bytes]:
+    """Return the parts of a message in order: its texts, unless empty, and its pictures."""
+    text, parts, done = message["content"], list[str | bytes](), 0
+    for place, picture in message.get("pictures", ()):
+        parts += text[done:place], picture
+        done = place
+    return [part for part in (*parts, text[done:]) if part]
 
 
 History = Literal["template", "kept"]

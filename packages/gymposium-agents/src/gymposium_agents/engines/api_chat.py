@@ -8,7 +8,7 @@ from typing import Any
 
 from gymposium.tasks.tools import Tool
 from gymposium.util.visible import visible
-from gymposium_agents.chat.tokens import Message
+from gymposium_agents.chat.tokens import Message, split_content
 from gymposium_agents.engines.api_dialect import (
     KNOWN,
     MOST_TOKENS,
@@ -105,9 +105,13 @@ def _write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
             written += native.items
             continue
         one: dict[str, Any] = {"role": message["role"], "content": message["content"]}
-        if picture := message.get("picture"):
-            shown = {"type": "image_url", "image_url": {"url": make_data_url(picture)}}
-            one["content"] = [shown, {"type": "text", "text": message["content"]}]
+        if "pictures" in message:
+            one["content"] = [
+                {"type": "text", "text": part}
+                if isinstance(part, str)
+                else {"type": "image_url", "image_url": {"url": make_data_url(part)}}
+                for part in split_content(message)
+            ]
         if calls := message.get("tool_calls", ()):
             one["content"] = message["content"] or None
             one["tool_calls"] = [

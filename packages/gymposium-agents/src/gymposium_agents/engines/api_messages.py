@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gymposium.tasks.tools import Tool
-from gymposium_agents.chat.tokens import Message
+from gymposium_agents.chat.tokens import Message, split_content
 from gymposium_agents.engines.api_dialect import (
     KNOWN,
     Answer,
@@ -97,6 +97,13 @@ class MessagesDialect:
         )
 
 
+def _write_part(part: str | bytes) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(part).decode()}
+    return {"type": "image", "source": source}
+
+
 def _write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Return the messages in the dialect's form. The results of a reply's calls are one message."""
     written = list[dict[str, Any]]()
@@ -116,10 +123,8 @@ def _write_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
                 written[-1]["content"].append(result)
             else:
                 written.append({"role": "user", "content": [result]})
-        elif picture := message.get("picture"):
-            data = base64.b64encode(picture).decode()
-            shown = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
-            written.append({"role": "user", "content": [shown, {"type": "text", "text": message["content"]}]})
+        elif "pictures" in message:
+            written.append({"role": "user", "content": [_write_part(part) for part in split_content(message)]})
         else:
             written.append({"role": message["role"], "content": message["content"]})
     return written

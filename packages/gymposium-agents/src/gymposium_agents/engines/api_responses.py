@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gymposium.tasks.tools import Tool
-from gymposium_agents.chat.tokens import Message
+from gymposium_agents.chat.tokens import Message, split_content
 from gymposium_agents.engines.api_dialect import (
     KNOWN,
     Answer,
@@ -100,9 +100,14 @@ def _write_items(messages: Sequence[Message]) -> list[dict[str, Any]]:
         calls = message.get("tool_calls", ())
         if ids and not calls:
             written.append({"type": "function_call_output", "call_id": ids[0], "output": message["content"]})
-        elif picture := message.get("picture"):
-            shown = {"type": "input_image", "detail": "auto", "image_url": make_data_url(picture)}
-            written.append({"role": "user", "content": [shown, {"type": "input_text", "text": message["content"]}]})
+        elif "pictures" in message:
+            parts = [
+                {"type": "input_text", "text": part}
+                if isinstance(part, str)
+                else {"type": "input_image", "detail": "auto", "image_url": make_data_url(part)}
+                for part in split_content(message)
+            ]
+            written.append({"role": "user", "content": parts})
         elif message["content"].strip() or not calls:
             written.append({"role": message["role"], "content": message["content"]})
         for call, id_ in zip(calls, ids):

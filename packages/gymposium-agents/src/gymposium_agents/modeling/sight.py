@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
+from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from transformers import (
 
 from gymposium.errors import GymposiumError, MissingExtra
 from gymposium.games.pictures import Picture, draw_note
-from gymposium.games.pictures.pixels import can_render_pixels, read_png, render_png
+from gymposium.games.pictures.pixels import can_render_pixels, render_png
 from gymposium.util.visible import quantity
 from gymposium_agents.modeling.forward import Tokens
 from gymposium_agents.modeling.pictures import FIRST, MOST_PARTS, keep_picture, load_picture, make_part, split_part
@@ -34,6 +35,8 @@ from gymposium_agents.modeling.sources import NO_TRUST, Trust, prepare_reading
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+MOST_PIXELS = 2**24
+"""Maximum number of pixels of a picture."""
 _FEATURES = 512
 """Number of pictures whose features are kept by a model."""
 
@@ -51,6 +54,7 @@ class Sight:
         self._processor = processor
         self._token = token
         self._placeholder = placeholder
+        self._measure = lru_cache(maxsize=2**16)(lambda digest: open_picture(load_picture(digest)).size)
         self._find_layout = lru_cache(maxsize=64)(self._compute_layout)
 
     @classmethod
@@ -95,7 +99,7 @@ class Sight:
 
     def _make_tokens(self, file: bytes) -> list[int]:
         digest, parts = keep_picture(file), count()
-        layout = self._find_layout(read_png(file).size)
+        layout = self._find_layout(self._measure(digest))
         return [make_part(digest, next(parts)) if token == self._token else token for token in layout]
 
     def _compute_layout(self, size: tuple[int, int]) -> list[int]:
@@ -125,7 +129,7 @@ class Sight:
     @torch.no_grad()
     def _check(self, model: Any) -> None:
         picture = _draw_test_picture()
-        inputs = {name: value.to(model.device) for name, value in self.process(read_png(picture)).items()}
+        inputs = {name: value.to(model.device) for name, value in self.process(open_picture(picture)).items()}
         whole = model(**inputs).logits[0, -1].float()
         ours = model(input_ids=torch.tensor([self._make_tokens(picture)], device=model.device)).logits[0, -1].float()
         if not (whole - ours).abs().max() <= 1e-2 * whole.abs().max():
@@ -159,11 +163,27 @@ class PictureEmbedding(nn.Embedding):
         features = self.kept.pop(digest, None)
         if features is None:
             with torch.inference_mode(mode=False), torch.no_grad():
-                features = self.read(read_png(file))
+                features = self.read(open_picture(file))
         self.kept[digest] = features
         while len(self.kept) > _FEATURES:
             self.kept.popitem(last=False)
         return features
+
+
+def open_picture(file: bytes) -> Image:
+    """Open a picture, a PNG or JPEG file. Raises `GymposiumError` for another or a damaged file, and for more than
+    `MOST_PIXELS`."""
+    from PIL import Image  # an extra
+
+    try:
+        picture = Image.open(BytesIO(file), formats=("PNG", "JPEG"))
+        if picture.width * picture.height > MOST_PIXELS:
+            raise GymposiumError(
+                f"A picture has {picture.width} by {picture.height} pixels, more than {MOST_PIXELS:,}. Make it smaller."
+            )
+        return picture.convert("RGB")
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise GymposiumError(f"A picture is damaged, or no PNG or JPEG file. Send a whole file. ({error})") from error
 
 
 def _draw_test_picture() -> bytes:

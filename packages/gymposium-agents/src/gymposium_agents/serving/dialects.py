@@ -82,6 +82,16 @@ class Translation:
             if (own := self.names.get(name, name)) in given:
                 self.body[name] = given[own]
 
+    def add_part(self, where: str, part: Mapping[str, Any]) -> None:
+        """Add a part to the last message, whose content is a list. The request has it at `where`."""
+        content = self.messages[-1]["content"]
+        self.names[f"messages[{len(self.messages) - 1}].content[{len(content)}]"] = where
+        content.append(part)
+
+    def add_picture(self, where: str, url: Any) -> None:
+        """Add an image to the last message, like `add_part`."""
+        self.add_part(where, {"type": "image_url", "image_url": {"url": url}})
+
     def add_call(self, where: str, name: str, tool: str, arguments: str, own: str) -> None:
         """Add a call with the id `name` to the last message. The request has it at `where`, and its arguments, which
         are JSON here, in the field `own`."""
@@ -159,7 +169,7 @@ def join_texts(where: str, content: Any, texts: Sequence[str]) -> str:
 def make_type_error(where: str, part: Mapping[str, Any], types: Sequence[str]) -> BadRequest:
     """Return the error for a part of an unsupported type."""
     kind = format_value(part["type"])
-    why = f"{kind} is not supported here. Only text and tools are, no images, sound or files. Give {', '.join(types)}."
+    why = f"{kind} is not supported here. Give {', '.join(types)}."
     return BadRequest(f"{where}.type", why)
 
 

@@ -146,7 +146,8 @@ def _compute_digest(before: str, message: Message) -> str:
     writes 1.0 as 1, and Go sorts keys."""
     role, content = message["role"], message["content"]
     calls = [Call(call.name, _canonicalize(call.arguments)).json for call in message.get("tool_calls", ())]
-    canonical = [before, role, content.strip() if role == "assistant" else content, calls]
+    pictures = [(place, sha256(picture).hexdigest()) for place, picture in message.get("pictures", ())]
+    canonical = [before, role, content.strip() if role == "assistant" else content, calls, pictures]
     return sha256(json.dumps(canonical).encode()).hexdigest()
 
 

@@ -49,7 +49,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "mcp_servers": Parameter("refused", ([],), fix="Call their tools in the client, and give them as tools."),
 }
 """The fields of a request. Unknown fields are overridden, and refused by strict servers."""
-_USER = ("text", "tool_result")
+_USER = ("text", "image", "tool_result")
 _ASSISTANT = ("text", "tool_use", "thinking", "redacted_thinking")
 _ERRORS = {
     401: "authentication_error",
@@ -96,20 +96,28 @@ def _read_message(where: str, given: Any, translation: Translation) -> None:
 
 
 def _read_user_blocks(where: str, content: Any, translation: Translation) -> None:
-    """Translate tool results to messages of their own, and adjacent texts to one message."""
-    message: dict[str, Any] | None = None
+    """Translate tool results to messages of their own, and adjacent texts and images to one message."""
+    is_open = False
+    """Whether the next text or image belongs to the last message."""
     for place, block in read_parts(where, content, ("text",)) or [(where, {"type": "text", "text": ""})]:
         if block["type"] == "tool_result":
             text = join_texts(f"{place}.content", "" if block.get("content") is None else block["content"], ("text",))
             translation.add_result(place, block, "tool_use_id", text)
-            message = None
-        elif block["type"] != "text":
-            raise make_type_error(place, block, _USER)
-        elif message is None:
-            message = {"role": "user", "content": block["text"]}
-            translation.add_message(place, message)
-        else:
-            message["content"] += block["text"]
+            is_open = False
+            continue
+        if not is_open:
+            translation.add_message(place, {"role": "user", "content": []})
+            is_open = True
+        match block:
+            case {"type": "text"}:
+                translation.add_part(place, {"type": "text", "text": block["text"]})
+            case {"type": "image", "source": {"type": "base64", "media_type": str(kind), "data": str(data)}}:
+                translation.add_picture(place, f"data:{kind};base64,{data}")
+            case {"type": "image", "source": source}:
+                form = '{"type": "base64", "media_type": "image/png", "data": "…"}'
+                raise BadRequest(f"{place}.source", f"give {form}, not {format_value(source)}.")
+            case _:
+                raise make_type_error(place, block, _USER)
 
 
 def _read_reply(where: str, content: Any, translation: Translation) -> None:

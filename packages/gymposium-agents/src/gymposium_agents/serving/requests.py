@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -88,6 +89,10 @@ MOST_STOPS = 16
 """Maximum number of texts in `stop`. OpenAI's API allows 4, and others more."""
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 """The roles of a request, mapped to those of chat templates."""
+
+
+_PICTURE = re.compile(r"data:image/(?:png|jpeg);base64,(.+)", re.DOTALL)
+"""The URLs of images in requests."""
 
 
 class BadRequest(RequestRefusal, ValueError):
@@ -245,7 +250,7 @@ def _read_messages(given: Sequence[Any]) -> tuple[Message, ...]:
         if not isinstance(one, Mapping) or not any(one.get("role") == role for role in _ROLES):
             raise BadRequest(where, f"give an object with a role ({', '.join(_ROLES)}), not {format_value(one)}.")
         role = _ROLES[one["role"]]
-        message: Message = {"role": role, "content": _read_text(f"{where}.content", one.get("content"))}
+        message = _read_content(role, f"{where}.content", one.get("content"))
         if role == "tool":
             name = one.get("tool_call_id")
             unanswered = [one for one in waiting if one not in results]
@@ -287,25 +292,41 @@ def _read_messages(given: Sequence[Any]) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def _read_text(where: str, content: Any) -> str:
-    """Return the text of a message: a string, or a list of text parts."""
+def _read_content(role: str, where: str, content: Any) -> Message:
+    """Return a message with a content: a string, or a list of text parts and, in a user's message, pictures."""
+    text, pictures = "", list[tuple[int, bytes]]()
     match content:
-        case None:
-            return ""
-        case str():
-            return content
+        case None | str():
+            return {"role": role, "content": content or ""}
         case list():
-            texts = [part.get("text") if _is_text(part) else None for part in content]
-            if all(isinstance(text, str) for text in texts):
-                return "".join(map(str, texts))
+            for number, part in enumerate(content):
+                match part:
+                    case {"type": "text", "text": str(more)}:
+                        text += more
+                    case {"type": "image_url", "image_url": {"url": url}} if role == "user":
+                        pictures.append((len(text), _read_picture(f"{where}[{number}]", url)))
+                    case _:
+                        break
+            else:
+                message: Message = {"role": role, "content": text}
+                return {**message, "pictures": tuple(pictures)} if pictures else message
     raise BadRequest(
         where,
-        f"{format_value(content)} is not text or a list of text parts. Images and sound are not supported. Give text.",
+        f"{format_value(content)} is not text or a list of text parts. Sound and files are not supported, and images "
+        f"only in messages of the user. Give text.",
     )
 
 
-def _is_text(part: Any) -> bool:
-    return isinstance(part, Mapping) and part.get("type") == "text"
+def _read_picture(where: str, url: Any) -> bytes:
+    """Return the file in a data URL. Nothing else is opened or fetched."""
+    found = _PICTURE.fullmatch(url) if isinstance(url, str) else None
+    if found is None:
+        form = "data:image/png;base64,…"
+        raise BadRequest(where, f"give a PNG or JPEG file as a data URL ({form}), not {format_value(url)}.")
+    try:
+        return b64decode(found[1], validate=True)
+    except ValueError as error:
+        raise BadRequest(where, f"the image is not valid base64 ({error}). Encode the whole file.") from None
 
 
 def _read_call(where: str, given: Any) -> tuple[str, Call]:

@@ -129,15 +129,18 @@ def _read_message(where: str, given: Mapping[str, Any], translation: Translation
     role = given.get("role")
     if role not in ("user", "assistant", "system", "developer"):
         raise BadRequest(f"{where}.role", f"give user, assistant, system or developer, not {format_value(role)}.")
-    texts = []
+    translation.add_message(where, {"role": role, "content": []})
     for place, part in read_parts(f"{where}.content", given.get("content"), _TEXTS):
-        if part["type"] == "refusal":
-            texts.append(read_string(f"{place}.refusal", part.get("refusal")))
-        elif part["type"] in _TEXTS:
-            texts.append(part["text"])
-        else:
-            raise make_type_error(place, part, _TEXTS[:2])
-    translation.add_message(where, {"role": role, "content": "".join(texts)})
+        match part["type"]:
+            case "refusal":
+                text = read_string(f"{place}.refusal", part.get("refusal"))
+                translation.add_part(place, {"type": "text", "text": text})
+            case "input_image" if role == "user":
+                translation.add_picture(place, part.get("image_url"))
+            case kind if kind in _TEXTS:
+                translation.add_part(place, {"type": "text", "text": part["text"]})
+            case _:
+                raise make_type_error(place, part, (*_TEXTS[:2], "input_image") if role == "user" else _TEXTS[:2])
 
 
 def _read_call(where: str, given: Mapping[str, Any], translation: Translation) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -60,6 +61,8 @@ def convert_to_data(messages: Iterable[Message]) -> list[dict[str, Any]]:
         data: dict[str, Any] = {"role": message["role"], "content": message["content"]}
         if calls := message.get("tool_calls"):
             data["tool_calls"] = [{"name": call.name, "arguments": dict(call.arguments)} for call in calls]
+        if pictures := message.get("pictures"):
+            data["pictures"] = [[place, b64encode(picture).decode()] for place, picture in pictures]
         made.append(data)
     return made
 
@@ -71,5 +74,7 @@ def convert_from_data(data: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
         message: Message = {"role": one["role"], "content": one["content"]}
         if "tool_calls" in one:
             message["tool_calls"] = tuple(Call(call["name"], call["arguments"]) for call in one["tool_calls"])
+        if "pictures" in one:
+            message["pictures"] = tuple((place, b64decode(picture)) for place, picture in one["pictures"])
         messages.append(message)
     return tuple(messages)

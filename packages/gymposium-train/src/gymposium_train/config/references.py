@@ -234,7 +234,7 @@ def _check_sight(config: TrainConfig) -> None:
             f"or prompting.prompt=full."
         )
     picture = Picture.from_parts(draw_note("?"), told="a test picture")
-    chat.conversation([{"role": "user", "content": "?", "picture": render_png(picture)}])
+    chat.conversation([{"role": "user", "content": "?", "pictures": ((0, render_png(picture)),)}])
 
 
 def _check_template(config: TrainConfig) -> None:

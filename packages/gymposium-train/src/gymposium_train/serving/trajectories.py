@@ -10,7 +10,9 @@ from gymposium.errors import GymposiumError, describe_error
 from gymposium.rewards.protocol import Reward
 from gymposium.runs.sessions import SessionRow, SessionsFile, TurnRow
 from gymposium.tasks.tools import Tool
+from gymposium_agents.chat.messages import list_pictures
 from gymposium_agents.chat.tokens import Completion, Policy, Tokens, TurnTokens
+from gymposium_agents.modeling.pictures import keep_picture
 from gymposium_agents.serving.replies import ParsedReply
 from gymposium_agents.serving.turns import ServedTurn, convert_from_data, convert_to_data, sort_by_rows
 from gymposium_train.rollout import Group
@@ -124,7 +126,7 @@ def _join_text(turn: ServedTurn) -> str:
 
 
 def list_turns(row: SessionRow, kept: Sequence[TurnRow]) -> list[ServedTurn]:
-    """Return the turns of a session, as stored.
+    """Return the turns of a session, as stored. Keeps their pictures for the learner's model.
 
     Raises `ValueError` if a turn's parent does not come before it, or if the prompts have more than `MOST_TOKENS`."""
     policy = Policy(row.policy, row.version)
@@ -141,6 +143,9 @@ def list_turns(row: SessionRow, kept: Sequence[TurnRow]) -> list[ServedTurn]:
         tokens += len(prompt)
         if tokens > MOST_TOKENS:
             raise ValueError(f"the prompts have {tokens:,} tokens, more than {MOST_TOKENS:,}")
+        messages = convert_from_data(data["messages"])
+        for picture in list_pictures(messages):
+            keep_picture(picture)
         turns.append(
             ServedTurn(
                 number=one.number,
@@ -148,7 +153,7 @@ def list_turns(row: SessionRow, kept: Sequence[TurnRow]) -> list[ServedTurn]:
                 beginning=data["beginning"],
                 parent=parent,
                 differs=data["differs"],
-                messages=convert_from_data(data["messages"]),
+                messages=messages,
                 tools=tuple(Tool(tool["name"], tool["description"], tool["parameters"]) for tool in data["tools"]),
                 overridden=tuple(data["overridden"]),
                 said=ParsedReply(convert_from_data([data["said"]])[0], data["thoughts"]),

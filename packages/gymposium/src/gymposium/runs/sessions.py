@@ -27,7 +27,7 @@ from gymposium.runs.links import is_shared
 from gymposium.util.plain_file import MOST_BYTES
 from gymposium.util.visible import shorten
 
-FORMAT = 3
+FORMAT = 4
 """Version of the tables: `PRAGMA user_version` of the file."""
 
 SessionState = Literal["open", "ended", "dropped", "expired"]
@@ -337,8 +337,8 @@ class SessionsFile:
             TurnRow(
                 row["number"],
                 json.loads(row["data"]),
-                tuple(array("i", row["prompt"])),
-                tuple(array("i", row["ids"])),
+                tuple(array("q", row["prompt"])),
+                tuple(array("q", row["ids"])),
                 tuple(array("d", row["logprobs"])),
             )
             for row in rows
@@ -425,7 +425,7 @@ class SessionsFile:
 
     def add_turn(self, session: str, turn: TurnRow, seen: float) -> None:
         """Add a turn to a session. `seen` is the time of its request."""
-        tokens = [array("i", turn.prompt).tobytes(), array("i", turn.ids).tobytes()]
+        tokens = [array("q", turn.prompt).tobytes(), array("q", turn.ids).tobytes()]
         logprobs = array("d", turn.logprobs).tobytes()
         with self.change():
             self._run(

@@ -133,7 +133,7 @@ def encode_prompt(lesson: Lesson, chat: Chat) -> Tokens:
     template rejects the conversation."""
     with _locate_errors(lesson):
         first = lesson.messages[0]
-        if len(lesson.messages) == 1 and first["role"] == "user" and "picture" not in first:
+        if len(lesson.messages) == 1 and first["role"] == "user" and "pictures" not in first:
             return chat.prompt(first["content"], lesson.tools)  # cached, because many prompts begin alike
         return chat.conversation(lesson.messages, lesson.tools)
 
