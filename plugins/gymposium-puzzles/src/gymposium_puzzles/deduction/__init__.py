@@ -64,9 +64,9 @@ GAMES = (
         },
         examples=({}, {"letters": 3, "turns": 15}),
         best_play=(
-            "The solver guesses the fitting word whose colors have the highest entropy. With the defaults it finds 95 "
-            "% of the words, with a mean of 3.9 guesses, and every word with the turns of the other presets. Guesses "
-            "that do not fit can tell more, so a better player exists."
+            "The solver guesses the fitting word whose colors have the highest entropy. With the defaults, it finds "
+            "95% of the words, with a mean of 3.9 guesses. Guesses that do not fit can tell more, so a better player "
+            "exists."
         ),
     ),
     _Puzzle(
@@ -86,9 +86,9 @@ GAMES = (
         },
         examples=({}, {"letters": 7, "wrong": 26, "turns": 20}),
         best_play=(
-            "The solver guesses the letter that most of the fitting words contain. With the defaults it finds 94 % of "
-            "the words. Turns count right and wrong guesses, as in GEM: it finds 65 % with 'GEM easy', where most "
-            "letters of short words are rare, and nearly all with 'GEM hard'."
+            "The solver guesses the letter that most of the fitting words contain. With the defaults it finds 94% of "
+            "the words. Turns count right and wrong guesses, as in GEM: it finds 65% with GEM easy, where most letters "
+            "of short words are rare, and nearly all with GEM hard."
         ),
     ),
 )
