@@ -39,3 +39,10 @@ def test_random_mazes_are_spanning_trees(size: int) -> None:
         assert len(distances) == free == 2 * size * size - 1
         edges = {frozenset((place, step(place, move))) for place in distances for move in MOVES}
         assert sum(len(edge) == 2 for edge in edges) == free - 1
+
+
+def test_starts_are_within_the_moves() -> None:
+    rules = Maze("random", 10, 30)
+    for seed in range(60):
+        place = rules.generate(Draw(stream(seed, "test")))
+        assert 0 < compute_distances(place.maze)[place] <= 30

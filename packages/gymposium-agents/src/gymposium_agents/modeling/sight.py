@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
-from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,7 @@ from transformers import (
 
 from gymposium.errors import GymposiumError, MissingExtra
 from gymposium.games.pictures import Picture, draw_note
-from gymposium.games.pictures.pixels import can_render_pixels, render_png
+from gymposium.games.pictures.pixels import can_render_pixels, make_blank, open_picture, render_png
 from gymposium.util.visible import quantity
 from gymposium_agents.modeling.forward import Tokens
 from gymposium_agents.modeling.pictures import FIRST, MOST_PARTS, keep_picture, load_picture, make_part, split_part
@@ -35,8 +34,6 @@ from gymposium_agents.modeling.sources import NO_TRUST, Trust, prepare_reading
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-MOST_PIXELS = 2**24
-"""Maximum number of pixels of a picture."""
 _FEATURES = 512
 """Number of pictures whose features are kept by a model."""
 
@@ -104,9 +101,7 @@ class Sight:
 
     def _compute_layout(self, size: tuple[int, int]) -> list[int]:
         """Return the processor's ids for a picture of this size in pixels."""
-        from PIL import Image  # an extra
-
-        ids: list[int] = self.process(Image.new("RGB", size))["input_ids"][0].tolist()
+        ids: list[int] = self.process(make_blank(size))["input_ids"][0].tolist()
         if ids.count(self._token) > MOST_PARTS:
             raise GymposiumError(
                 f"A picture of {size[0]} by {size[1]} pixels has {ids.count(self._token)} tokens, but at most "
@@ -168,22 +163,6 @@ class PictureEmbedding(nn.Embedding):
         while len(self.kept) > _FEATURES:
             self.kept.popitem(last=False)
         return features
-
-
-def open_picture(file: bytes) -> Image:
-    """Open a picture, a PNG or JPEG file. Raises `GymposiumError` for another or a damaged file, and for more than
-    `MOST_PIXELS`."""
-    from PIL import Image  # an extra
-
-    try:
-        picture = Image.open(BytesIO(file), formats=("PNG", "JPEG"))
-        if picture.width * picture.height > MOST_PIXELS:
-            raise GymposiumError(
-                f"A picture has {picture.width} by {picture.height} pixels, more than {MOST_PIXELS:,}. Make it smaller."
-            )
-        return picture.convert("RGB")
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise GymposiumError(f"A picture is damaged, or no PNG or JPEG file. Send a whole file. ({error})") from error
 
 
 def _draw_test_picture() -> bytes:

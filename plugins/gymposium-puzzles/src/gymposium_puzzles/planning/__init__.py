@@ -126,7 +126,7 @@ GAMES = (
         examples=({}, {"kind": "double_t"}),
         best_play=(
             "The solver takes a shortest path. In the double-T maze its mean is -6.84 over all starts. A random maze "
-            "is a spanning tree, so each square has a path to the goal."
+            "is a spanning tree, and its start is at most the maximum number of moves away from the goal."
         ),
     ),
 )

@@ -96,7 +96,7 @@ class Maze(Puzzle[Place]):
 
     def generate(self, draw: Draw) -> Place:
         maze = DOUBLE_T if self.kind == "double_t" else make_maze(self.size, draw)
-        return draw.pick([place for place, distance in compute_distances(maze).items() if distance])
+        return draw.pick([place for place, distance in compute_distances(maze).items() if 0 < distance <= self.turns])
 
     def list_moves(self, position: Place) -> Sequence[str]:
         return MOVES

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gymposium.errors import PluginError
+from gymposium.errors import GymposiumError, PluginError
 from gymposium.games.pictures.picture import Picture
 from gymposium.games.pictures.tables import draw_note
 from gymposium.games.protocol import Match, PictureMatch
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SIDE = 512
 """Width and height of every image, in pixels."""
+MOST_PIXELS = 2**24
+"""Maximum number of pixels of a picture that is opened."""
 _MARGIN = 8
 _FONT = Path(__file__).parent / "font" / "DejaVuSans.ttf"
 _FAMILY = "DejaVu Sans"
@@ -81,11 +83,29 @@ def render_pixels(picture: Picture) -> np.ndarray:
     """Return a picture as a uint8 array of shape (`SIDE`, `SIDE`, 3). Errors are those of `render_png`."""
     import numpy as np
 
-    return np.asarray(read_png(render_png(picture))).copy()
+    return np.asarray(open_picture(render_png(picture))).copy()
 
 
-def read_png(png: bytes) -> Image:
-    """Return a PNG file as an image of Pillow, in RGB. Raises `MissingExtra` without gymposium[images]."""
+def make_blank(size: tuple[int, int]) -> Image:
+    """Return a black image of this width and height."""
     with require_extra("Pictures as pixels", "gymposium[images]", "PIL"):
         from PIL import Image
-    return Image.open(io.BytesIO(png)).convert("RGB")
+    return Image.new("RGB", size)
+
+
+def open_picture(file: bytes) -> Image:
+    """Return a PNG or JPEG file as an image of Pillow, in RGB.
+
+    Raises `GymposiumError` for another or a damaged file and for more than `MOST_PIXELS`, and `MissingExtra` without
+    gymposium[images]."""
+    with require_extra("Pictures as pixels", "gymposium[images]", "PIL"):
+        from PIL import Image
+    try:
+        picture = Image.open(io.BytesIO(file), formats=("PNG", "JPEG"))
+        if picture.width * picture.height > MOST_PIXELS:
+            raise GymposiumError(
+                f"A picture has {picture.width} by {picture.height} pixels, more than {MOST_PIXELS:,}. Make it smaller."
+            )
+        return picture.convert("RGB")
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise GymposiumError(f"A picture is damaged, or no PNG or JPEG file. Send a whole file. ({error})") from error
