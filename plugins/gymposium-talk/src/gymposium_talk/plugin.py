@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from gymposium import GameSpec, Parameter, hookimpl
+from gymposium import GameSpec, OpponentSpec, Parameter, hookimpl
 
 _Talk = partial(GameSpec, family="talk", utility="general_sum", free_text=True, talk=True)
 _ROUNDS = Parameter(name="rounds", default=5, low=1, high=100, help="Number of rounds.")
@@ -52,4 +52,17 @@ def gymposium_games() -> Iterable[GameSpec]:
         examples=({}, {"players": 2, "rounds": 2}),
         best_play="While the factor is below the number of players, giving nothing is the only equilibrium, and giving "
         "everything pays all players most.",
+    )
+
+
+@hookimpl
+def gymposium_opponents() -> Iterable[OpponentSpec]:
+    """Yield the players."""
+    yield OpponentSpec(
+        name="tit-for-tat",
+        form="tit-for-tat",
+        games=("prisoners_dilemma", "stag_hunt", "public_goods"),
+        pattern="tit-for-tat",
+        summary="Dilemmas: begin kindly, then do what the others did, and say so before.",
+        entry_point="gymposium_talk.scripted:make_tit_for_tat",
     )
