@@ -19,6 +19,7 @@ def ask(player: ScriptedPlayer, match: Match, seat: int = 0) -> str:
     ("name", "rounds", "answers"),
     [
         ("prisoners_dilemma", [["defect"], ["cooperate"]], ["cooperate", "defect", "cooperate"]),
+        ("three_player_dilemma", [["defect", "cooperate"], ["cooperate"] * 2], ["cooperate", "defect", "cooperate"]),
         ("stag_hunt(players=3)", [["stag", "hare"], ["stag", "stag"]], ["stag", "hare", "stag"]),
         ("public_goods", [["10", "4"], ["0", "2"]], ["10", "6", "0"]),
     ],

@@ -1,4 +1,4 @@
-"""Social dilemmas with talk: the prisoner's dilemma, the stag hunt and public goods."""
+"""Social dilemmas with talk: the prisoner's dilemma for two and three players, the stag hunt and public goods."""
 
 from __future__ import annotations
 
@@ -28,8 +28,35 @@ class PrisonersDilemma(RepeatedGame):
 
     def explain(self) -> str:
         return (
-            "The prisoner's dilemma. If both cooperate, each gets 3. If both defect, each gets 1. If one defects, that "
-            "player gets 5 and the other 0."
+            f"The prisoner's dilemma. If both cooperate, each gets {_PAYOFFS[COOPERATE, COOPERATE]:g}. If both defect, "
+            f"each gets {_PAYOFFS[DEFECT, DEFECT]:g}. If one defects, that player gets {_PAYOFFS[DEFECT, COOPERATE]:g} "
+            f"and the other {_PAYOFFS[COOPERATE, DEFECT]:g}."
+        )
+
+
+class ThreePlayerDilemma(RepeatedGame):
+    """Rules of the prisoner's dilemma for three: one choice holds against both others."""
+
+    name = "three-player dilemma"
+    options = (COOPERATE, DEFECT)
+    lowest, highest = 0.0, 10.0
+
+    def __init__(self, rounds: int, messages: int) -> None:
+        super().__init__(3, rounds, messages)
+
+    def pay(self, choices: Sequence[str]) -> tuple[float, ...]:
+        return tuple(
+            sum(_PAYOFFS[one, other] for place, other in enumerate(choices) if place != seat)
+            for seat, one in enumerate(choices)
+        )
+
+    def explain(self) -> str:
+        return (
+            f"The prisoner's dilemma for three players. Your choice holds against both others, and your payoff is the "
+            f"sum over both. Against one of them: if both of you cooperate, each gets "
+            f"{_PAYOFFS[COOPERATE, COOPERATE]:g}. If both defect, each gets {_PAYOFFS[DEFECT, DEFECT]:g}. If one "
+            f"defects, that player gets {_PAYOFFS[DEFECT, COOPERATE]:g} and the other "
+            f"{_PAYOFFS[COOPERATE, DEFECT]:g}."
         )
 
 
@@ -76,5 +103,6 @@ class PublicGoods(RepeatedGame):
 
 
 prisoners_dilemma = make_game_factory(PrisonersDilemma)
+three_player_dilemma = make_game_factory(ThreePlayerDilemma)
 stag_hunt = make_game_factory(StagHunt)
 public_goods = make_game_factory(PublicGoods)

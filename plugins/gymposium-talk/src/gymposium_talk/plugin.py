@@ -26,6 +26,18 @@ def gymposium_games() -> Iterable[GameSpec]:
         best_play="Defecting in every round is the only equilibrium. Two players who always cooperate get 3 each.",
     )
     yield _Talk(
+        name="three_player_dilemma",
+        title="Three-player dilemma",
+        summary="Talk, then cooperate with both others or defect against both, for several rounds.",
+        entry_point="gymposium_talk.dilemmas:three_player_dilemma",
+        dynamics="simultaneous",
+        seats=3,
+        parameters=(_ROUNDS, _MESSAGES),
+        examples=({}, {"rounds": 2, "messages": 2}),
+        best_play="Defecting in every round is the only equilibrium and pays 2 per round. Three players who always "
+        "cooperate get 6 each.",
+    )
+    yield _Talk(
         name="stag_hunt",
         title="Stag hunt",
         summary="Talk, then hunt the stag together or a hare alone.",
@@ -61,7 +73,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
     yield OpponentSpec(
         name="tit-for-tat",
         form="tit-for-tat",
-        games=("prisoners_dilemma", "stag_hunt", "public_goods"),
+        games=("prisoners_dilemma", "three_player_dilemma", "stag_hunt", "public_goods"),
         pattern="tit-for-tat",
         summary="Dilemmas: begin kindly, then do what the others did, and say so before.",
         entry_point="gymposium_talk.scripted:make_tit_for_tat",

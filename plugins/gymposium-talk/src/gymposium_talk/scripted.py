@@ -54,7 +54,8 @@ def make_tit_for_tat() -> ScriptedPlayer:
     return ScriptedPlayer(
         "tit-for-tat",
         {
-            "prisoners_dilemma": _answer_in_kind(lambda last: COOPERATE if set(last) <= {COOPERATE} else DEFECT),
+            "prisoners_dilemma": _answer_in_kind(_cooperate_with_cooperators),
+            "three_player_dilemma": _answer_in_kind(_cooperate_with_cooperators),
             "stag_hunt": _answer_in_kind(lambda last: STAG if set(last) <= {STAG} else HARE),
             "public_goods": _answer_in_kind(_match_gifts),
         },
@@ -67,6 +68,10 @@ def _answer_in_kind(rule: Callable[[Sequence[str]], str]) -> Script:
         return f"I will choose {choice}. I answer others in kind." if ask.legal_moves is None else choice
 
     return script
+
+
+def _cooperate_with_cooperators(last: Sequence[str]) -> str:
+    return COOPERATE if set(last) <= {COOPERATE} else DEFECT
 
 
 def _match_gifts(last: Sequence[str]) -> str:
