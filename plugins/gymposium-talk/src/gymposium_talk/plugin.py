@@ -65,6 +65,36 @@ def gymposium_games() -> Iterable[GameSpec]:
         best_play="While the factor is below the number of players, giving nothing is the only equilibrium, and giving "
         "everything pays all players most.",
     )
+    yield _Talk(
+        name="rps_with_talk",
+        title="Rock, paper, scissors with talk",
+        summary="Say what you like, then choose rock, paper or scissors, for several rounds.",
+        entry_point="gymposium_talk.contests:rock_paper_scissors",
+        dynamics="simultaneous",
+        utility="zero_sum",
+        parameters=(_ROUNDS, _MESSAGES),
+        examples=({}, {"rounds": 2, "messages": 2}),
+        best_play="Ignoring what is said and choosing each with probability 1/3 is the only equilibrium. It breaks "
+        "even against everybody.",
+    )
+    yield _Talk(
+        name="blotto",
+        title="Colonel Blotto",
+        summary="Talk, then divide soldiers among battlefields.",
+        entry_point="gymposium_talk.contests:blotto",
+        dynamics="simultaneous",
+        utility="zero_sum",
+        parameters=(
+            Parameter(name="coins", default=10, low=1, high=15, help="Soldiers of each player."),
+            Parameter(name="fields", default=3, low=3, high=5, help="Number of battlefields."),
+            Parameter(name="rounds", default=3, low=1, high=100, help="Number of rounds."),
+            _MESSAGES,
+        ),
+        examples=({}, {"coins": 6, "fields": 4, "rounds": 2}),
+        best_play="The value is 0. With more soldiers than fields, every allocation is beaten by another one. "
+        "Equilibria mix allocations (Borel, 1921; for whole numbers Hart, 2008, Discrete Colonel Blotto and General "
+        "Lotto Games).",
+    )
 
 
 @hookimpl
