@@ -95,6 +95,25 @@ def gymposium_games() -> Iterable[GameSpec]:
         "Equilibria mix allocations (Borel, 1921; for whole numbers Hart, 2008, Discrete Colonel Blotto and General "
         "Lotto Games).",
     )
+    yield _Talk(
+        name="ultimatum",
+        title="The ultimatum game",
+        summary="Talk, then propose how to divide a pie, or accept or reject the proposal.",
+        entry_point="gymposium_talk.ultimatum:game",
+        null_agents={"first": "The first answer accepts, which is best."},
+        parameters=(
+            Parameter(name="pie", default=10, low=2, high=100, help="Number of coins."),
+            Parameter(name="rounds", default=3, low=1, high=20, help="Number of offers. From 2 on, players haggle."),
+            Parameter(name="shrink", default=0.8, low=0.1, high=1.0, help="Factor on the pie for each rejection."),
+            _MESSAGES,
+        ),
+        presets={"one offer": {"rounds": 1}},
+        examples=({}, {"rounds": 1, "pie": 20}),
+        best_play="A player who cares only for coins accepts every positive offer of the last round, so its proposer "
+        "gives 0 or 1. With more rounds, the first offer leaves the other what refusing would be worth and is accepted "
+        "(Ståhl, 1972, Bargaining Theory). Its proposer's share approaches 1 / (1 + shrink) as rounds and coins grow "
+        "(Rubinstein, 1982). People reject low offers (Güth, Schmittberger and Schwarze, 1982).",
+    )
 
 
 @hookimpl

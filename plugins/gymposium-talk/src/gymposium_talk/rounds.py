@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gymposium.games.pictures import Picture, draw_note, draw_table
 from gymposium.games.rules import Event, Style
 from gymposium.util.visible import quantity
-from gymposium_talk.speech import NOTE, clean_speech, quote_speech
+from gymposium_talk.speech import NOTE, clean_speech, name_seat, quote_speech
 
 
 class Round(NamedTuple):
@@ -85,11 +85,11 @@ class RepeatedGame(ABC):
         for number, one in enumerate(rounds, start=1):
             lines.append(f"Round {number} of {self.rounds_in_all}.\n")
             for said in one.speeches:
-                lines += [quote_speech(self._name_seat(other, seat), text) for other, text in enumerate(said)]
+                lines += [quote_speech(name_seat(other, seat), text) for other, text in enumerate(said)]
             if one.choices:
                 paid = self.pay(one.choices)
                 lines += [
-                    f"{self._name_seat(other, seat)} chose {choice} and got {paid[other]:g}.\n"
+                    f"{name_seat(other, seat)} chose {choice} and got {paid[other]:g}.\n"
                     for other, choice in enumerate(one.choices)
                 ]
         if self.to_move(rounds):
@@ -106,7 +106,3 @@ class RepeatedGame(ABC):
             parts += [draw_note(f"Round {number}"), draw_table(rows, head=names)]
             told.append(f"round {number}: {'; '.join(', '.join(row) for row in rows) or 'begins'}")
         return Picture.from_parts(*parts, told=". ".join(told))
-
-    @staticmethod
-    def _name_seat(other: int, seat: int) -> str:
-        return "You" if other == seat else f"Player {other + 1}"

@@ -31,3 +31,8 @@ def clean_speech(text: str) -> str:
 def quote_speech(speaker: str, spoken: str) -> str:
     """Return the line of a prompt that shows a cleaned speech."""
     return f'{speaker}: "{spoken}"\n'
+
+
+def name_seat(other: int, seat: int) -> str:
+    """Return how a prompt for `seat` names another seat, or itself."""
+    return "You" if other == seat else f"Player {other + 1}"
