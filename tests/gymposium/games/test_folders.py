@@ -24,7 +24,8 @@ def test_each_game_is_a_module_named_after_it() -> None:
         assert attribute == f"{name}:game"
         folder = sys.modules[package]
         assert folder.__name__.startswith("gymposium.games.")
-        assert spec in folder.GAMES
+        assert name in [one.name for one in folder.GAMES]
+        assert spec.family == package.rpartition(".")[2].replace("_", " ")
         tests = Path(__file__).parent / package.rpartition(".")[2] / f"test_{name}.py"
         assert tests.is_file(), f"{name} has no tests: write {tests}"
 

@@ -37,7 +37,7 @@ def test_unknown_name_error_lists_missing_plugins(
 ) -> None:
     plugin = Plugin("theirs", "theirs", "their-games", status=status, error=error)
     assert f"A plugin that may add it is missing: theirs, {words}" in str(
-        make_unknown_name("game", "blotto", [], [plugin])
+        make_unknown_name("game", "azul", [], [plugin])
     )
 
 

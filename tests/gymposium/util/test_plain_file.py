@@ -107,6 +107,7 @@ OWN = {
     "gymposium/cli/plugins/new.py": "its own templates",
     "gymposium/runs/metric_docs.py": "its own page",
     "gymposium/plugins/first_party.py": "its own table",
+    "gymposium_puzzles/words/__init__.py": "its own words",
     "gymposium/plugins/offers.py": "metadata of an installed distribution",
     "gymposium_trace/running/backends.py": "its own program",
     "gymposium_trace/running/groups.py": "control groups",

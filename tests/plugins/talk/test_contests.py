@@ -1,4 +1,4 @@
-"""Contests are zero-sum and fair, and Blotto describes its allocations instead of listing them."""
+"""Contests (rps_with_talk, blotto) are zero-sum and fair, and Blotto describes its allocations."""
 
 from itertools import product
 
